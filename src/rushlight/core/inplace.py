@@ -91,7 +91,7 @@ def made_of_others(*values: Any) -> bool:
 def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
     offers = here.changing is None and t._a.__class__ is not np.ndarray
     if here.state & TAPE != GRAD or (
-        not kwargs and not answer.active and _no_history((t, *args))
+        not answer.active and _no_history((t, *args, *kwargs.values()))
     ):  # there is no graph, and none begins
         if not offers or fn not in DIRECT:
             return write(t, fn(t, *args, **kwargs))

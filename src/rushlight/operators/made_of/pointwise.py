@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.arrays import ArrayModule, Shaped
 from ...base.shapes import broadcast_shapes
+from ...core.inplace import DIRECT
 from ...core.op import Op
 from ...core.overriding import foreign
 from ...core.public import change_plainly, into, into_same, public, publish
@@ -121,6 +122,7 @@ def unary(
     call.__name__ = call.__qualname__ = name
     call.__doc__ = docstring(doc or f"{name} of every element.", example)
     call.op = op  # type: ignore[attr-defined]
+    DIRECT[call] = False
     if places:
         public(*places, inplace=inplace, aliases=aliases)(call)
     return call
@@ -165,6 +167,7 @@ def binary(
     call.__name__ = call.__qualname__ = name
     call.__doc__ = docstring(doc or f"{name} of `input` and `other`, element by element.", example)
     call.op = op  # type: ignore[attr-defined]
+    DIRECT[call] = False
     if places:
         public(*places, inplace=inplace, aliases=aliases)(call)
     return call

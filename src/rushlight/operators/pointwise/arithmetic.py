@@ -108,10 +108,12 @@ def _add_scaled_body(xp: ArrayModule, x: Any, y: Any, *, alpha: float) -> Any:
     dtype = (x if hasattr(x, "dtype") else y).dtype
     if xp is np:  # PyTorch's CPU rounds alpha, a GPU does not
         alpha = rounded(alpha, dtypes.from_np(dtype))
-    return (xp.asarray(x, xp.float32) + xp.asarray(y, xp.float32) * alpha).astype(dtype)
+    wide = xp.float32 if dtype.itemsize == 2 else dtype
+    return (xp.asarray(x, wide) + xp.asarray(y, wide) * alpha).astype(dtype)
 
 
-# Half precision is rounded once: `add(x, y * alpha)` would round the product, too.
+# Half precision is rounded once: `add(x, y * alpha)` would round the product, too. So are numbers that a GPU's kernel
+# adds to where they lie, as PyTorch's does.
 _add_scaled: Any = Op(
     _add_scaled_body, "add_scaled", point=Point("x y | alpha", "x + y * alpha"),
     rule=promote_sum, broadcasts=True, meta=pair_meta, grad_name="AddBackward0"
@@ -129,7 +131,8 @@ def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
     if here.in_place is not None and getattr(other, "_a", None) is here.in_place:
         here.in_place = None  # the product with alpha reads it first
     d = result_dtype(input, other)
-    if d.itemsize == 2 and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
+    once = d.itemsize == 2 or here.in_place is not None
+    if once and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
         if sign < 0:
             _no_bool((input, other))
         return _add_scaled(input, other, alpha=float(sign * storable(alpha, d.np)))

@@ -10,6 +10,7 @@ from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import BOOL, INTEGRAL, c_name
 from ...base.fits import computable, fitting, storable
 from ...base.shapes import broadcast_shapes
+from ...core.inplace import DIRECT, change
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
@@ -352,8 +353,6 @@ _threshold.derivative(x=_threshold_dx)
 @public("torch", "functional", name="threshold_")
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """In-place version of `threshold`."""
-    from ...core.inplace import change
-
     return change(input, _apply_threshold, threshold, value)
 
 
@@ -573,3 +572,6 @@ def addcdiv(
         )
     value = computable(value, input._a.dtype)
     return into(out, _addcdiv(input, tensor1, tensor2, value=value))
+
+
+DIRECT.update(dict.fromkeys((clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv), False))

@@ -257,13 +257,12 @@ def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device)
 kernel_for("cuda", "arange")(one_launch(_arange))
 
 
-@kernel_for("cuda", "linspace")
 def _linspace(
     *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
 ) -> Any:
     kind = {"f": "float", "d": "double"}.get(dtype.np.char)
     if kind is None or base is not None or size[0] < 2 or complex in (type(start), type(end)):
-        return NotImplemented
+        return None
     one = dtype.np.type
     with np.errstate(all="ignore"):
         first, last = one(start), one(end)
@@ -271,17 +270,16 @@ def _linspace(
             (last - first) / one(size[0] - 1) if kind == "float" else (end - start) / (size[0] - 1)
         )
     if not math.isfinite(gap):
-        return NotImplemented
-    out = ndarray(size, dtype.np)
-    load("patterns.cu", "linspace", UNIT=kind)(
-        blocks_for(out.size), 256, out, out.size, float(first), float(last), float(gap)
-    )
-    return out
+        return None
+    return load("patterns.cu", "linspace", UNIT=kind).prepared(
+        blocks_for(size[0]), 256, (Result(0, size, dtype.np),), size[0], float(first), float(last), float(gap)
+    )  # fmt: skip
 
 
-# -- short vectors and matrices -------------------------------------------------------------------
+kernel_for("cuda", "linspace")(one_launch(_linspace))
 
-_MOST_ROWS = 6  # of a matrix that one thread holds
+
+# -- short vectors --------------------------------------------------------------------------------
 
 
 def _prepared_cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
@@ -302,18 +300,6 @@ def _cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
 
 
 kernel_for("cuda", "cross")(keyed(_cross, _prepared_cross))
-
-
-def _determinant(x: DeviceArray) -> Any:
-    n, count = x.shape[-1], prod(x.shape[:-2])
-    if x.dtype.char not in "fd" or not 0 < n <= _MOST_ROWS or not count or not x._c_contiguous:
-        return None
-    return typed("vectors.cu", "determinant", x.dtype, ROWS=n).prepared(
-        blocks_for(count, 64), 64, (Result(1, x.shape[:-2], x.dtype),), count
-    )
-
-
-kernel_for("cuda", "linalg_det")(one_launch(_determinant))
 
 
 def _dot(x: DeviceArray, y: DeviceArray) -> Any:

@@ -24,28 +24,30 @@ __all__ = ["add_into", "cast", "compute"]  # for fused chains and for other fami
 ndarray = cupy.ndarray
 
 
-def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body, which writes into its first operand where an in-place operation offers that."""
+def _in_place(body: Callable[..., Any], named: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, which writes into its first operand where an in-place operation offers that; `named` has its expression."""
 
-    def prepare(x: DeviceArray, *others: Any) -> Any:
+    def prepare(x: DeviceArray, *others: Any, **attrs: Any) -> Any:
         for y in others:
             if y.__class__ is ndarray and y.dtype != x.dtype:
                 return None
-        launch = prepared_over(name, (x, *others))
-        return None if launch is None else lambda x, *others: launch(x, x, *others)
+        operands = (x, *others)
+        launch = prepared_over(named(operands, attrs), operands, attrs)
+        return None if launch is None else lambda x, *given: launch(x, x, *given)
 
     known: list[Any] = []  # the launches, once there is a use for them
 
-    def direct(x: DeviceArray | None, *others: Any) -> Any:
+    def direct(x: DeviceArray | None, *others: Any, **attrs: Any) -> Any:
         if x is not here.in_place or x is None:
-            return body(x, *others)
+            return body(x, *others, **attrs)
         here.in_place = None
         for y in others:
             if y.__class__ is ndarray and not _apart(y, x):
-                return body(x, *others)
+                return body(x, *others, **attrs)
         if not known:
-            known.append(keyed(lambda *operands: NotImplemented, prepare, None, (), True))
-        return body(x, *others) if known[0](x, *others) is NotImplemented else x
+            known.append(keyed(lambda *operands, **attrs: NotImplemented, prepare, None, (), True))
+        done = known[0](x, *others, **attrs)
+        return body(x, *others, **attrs) if done is NotImplemented else x
 
     return direct
 
@@ -61,22 +63,20 @@ def bound(name: str, point: Point) -> Callable[..., Any]:
     """The body of the kernel that a record describes: any number of operands, attributes, of which some may be None."""
     varies = bool(point.optional) or point.is_chosen
 
+    def expression(operands: tuple, attrs: dict[str, Any]) -> Any:
+        return printed(point, operands, attrs) if varies else name
+
     def body(*operands: Any, **attrs: Any) -> Any:
-        if not varies:
-            return compute(name, operands, tuple([attrs[a] for a in printed(point).attr_names]))
-        e = printed(point, operands, attrs)
+        e = printed(point, operands, attrs) if varies else printed(point)
         left = tuple([a for a in operands if a is not None])
-        return compute(e, left, tuple([attrs[a] for a in e.attr_names]))
+        return compute(e if varies else name, left, tuple([attrs[a] for a in e.attr_names]))
 
     def prepare(*operands: Any, **attrs: Any) -> Any:
         if not any(a.__class__ is ndarray for a in operands):
             return None
-        e = printed(point, operands, attrs) if varies else name
-        return prepared_with(e, operands, attrs)
+        return prepared_with(expression(operands, attrs), operands, attrs)
 
-    if not varies and not printed(point).attr_names:
-        return keyed(_in_place(name, body), prepare, here, (), True)
-    return keyed(body, prepare, None, (), True)
+    return keyed(_in_place(body, expression), prepare, here, (), True)
 
 
 def _pow(x: DeviceArray, y: Any) -> Any:

@@ -17,9 +17,11 @@ from ....base.dtypes import finfo, from_np
 from ...door import kernel_for
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
+from ..code.faults import mark, raised
 from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
+from .fills import row_major
 from .sorting import argsort, ordered, search
 
 if TYPE_CHECKING:
@@ -57,9 +59,14 @@ def _shape(shape: Shape) -> tuple[int, ...]:
 
 def _check_weights(weights: DeviceArray) -> None:
     """Refuse what is no distribution; it waits for the GPU, as PyTorch does."""
-    if bool(((weights < 0) | ~cupy.isfinite(weights)).any()):
+    bad = bool(((weights < 0) | ~cupy.isfinite(weights)).any())
+    _refuse(1 if bad else 2 * (not bool((weights.sum(axis=-1) > 0).all())))
+
+
+def _refuse(bad: int) -> None:
+    if bad & 1:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not bool((weights.sum(axis=-1) > 0).all()):
+    if bad & 2:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
@@ -226,13 +233,13 @@ class DrawStream:
 
     def multinomial(self, probs: DeviceArray, num_samples: int, replacement: bool = False) -> Any:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
+        if num_samples == 1 and probs.size:
+            return self._one_of_each(row_major(probs))
         weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
         _check_weights(weights)  # so it is no part of a graph, whose replays could refuse nothing
-        if not replacement or num_samples == 1:
+        if not replacement:
             # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
             race = weights / self.exponential(weights.shape, weights.dtype)
-            if num_samples == 1:
-                return race.argmax(axis=-1)[..., None].astype(np.int64, copy=False)
             return ordered(race, race.ndim - 1, 0, num_samples, True, values=False)[1]
         rows = weights.reshape(-1, weights.shape[-1])
         ends = cupy.cumsum(rows, axis=-1)
@@ -240,6 +247,16 @@ class DrawStream:
         u = self.uniform((rows.shape[0], num_samples), ends.dtype)
         found = cupy.minimum(search(ends, u, right=False), rows.shape[1] - 1)
         return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
+
+    def _one_of_each(self, probs: DeviceArray) -> Any:
+        """A race in one launch; the host looks whether the weights were some."""
+        columns = probs.shape[-1]
+        out, rows, bad = ndarray((*probs.shape[:-1], 1), np.int64), probs.size // columns, mark()
+        threads = next(n for n in (32, 64, 128, 256) if n * 4 >= columns or n == 256)
+        launch = _kernel("first_to_ring", probs.dtype)
+        launch(min(rows, 65535), threads, probs, out, self._state, bad, rows, columns)
+        _refuse(raised(bad))
+        return out
 
     def poisson(self, rate: DeviceArray) -> Any:
         """Counts with mean `rate`, element by element."""

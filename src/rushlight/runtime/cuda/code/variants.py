@@ -184,12 +184,22 @@ def prepared_with(name: str | Expression, operands: tuple, attrs: Mapping[str, A
     ready = _prepare(name, tuple([operands[i] for i in left]), None, None)
     if ready is None or not ready.packs:
         return None
+    return _wherever(ready, False, operands, _taken(name, operands, left, attrs))
+
+
+def _taken(
+    name: str | Expression, operands: tuple, left: list[int], attrs: Mapping[str, Any]
+) -> tuple[int, ...]:
+    """Which parameter each operand and attribute of a call is, -1 for none."""
     order = {attr: k for k, attr in enumerate(named(name).attr_names)}
     at = [left.index(i) if i in left else -1 for i in range(len(operands))]
-    at += [len(left) + order[attr] if attr in order else -1 for attr in attrs]
+    return (*at, *[len(left) + order[attr] if attr in order else -1 for attr in attrs])
+
+
+def _wherever(ready: _Ready, given: bool, operands: tuple, at: tuple[int, ...]) -> Any:
     if any(a.__class__ is ndarray and a.data.ptr & 15 for a in operands):
         _begin_anywhere(ready)
-    return _packed(ready, False, tuple(at))
+    return _packed(ready, given, at)
 
 
 def prepared_as(name: str | Expression, operands: tuple, model: DeviceArray) -> Any:
@@ -204,18 +214,17 @@ def prepared_into(name: str | Expression, operands: tuple, out: DeviceArray) -> 
     return None if ready is None or not ready.packs else _packed(ready, True)
 
 
-def prepared_over(name: str | Expression, operands: tuple) -> Any:
-    """As `prepared_into`, where the first operand is written; None also where its shape or dtype is not the result's."""
-    x = operands[0]
-    alone = _prepare(name, operands, None, None)
+def prepared_over(name: str | Expression, operands: tuple, attrs: Mapping[str, Any]) -> Any:
+    """As `prepared_with`, where the first operand is written; None also where its shape or dtype is not the result's."""
+    x, left = operands[0], [i for i, a in enumerate(operands) if a is not None]
+    there = tuple([operands[i] for i in left])
+    alone = _prepare(name, there, None, None)
     if alone is None or alone.shape != x.shape or alone.out != x.dtype:
         return None
-    ready = _prepare(name, operands, x, None)
+    ready = _prepare(name, there, x, None)
     if ready is None or not ready.packs:
         return None
-    if any(a.__class__ is ndarray and a.data.ptr & 15 for a in operands):
-        _begin_anywhere(ready)
-    return _packed(ready, True)
+    return _wherever(ready, True, operands, _taken(name, operands, left, attrs))
 
 
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:

@@ -119,6 +119,43 @@ BOUNDED_KERNEL(integers, 256)(u64 n, S* out, State* s, i64 low, u64 span) {
 }
 
 #ifdef FLOATING
+// One place of each row, drawn with its weights: clocks that ring at random times, and the first one wins (Efraimidis and
+// Spirakis, 2006). Bits of `bad`: 1 for a weight that is negative, infinite or no number, 2 for a row of zeros.
+BOUNDED_KERNEL(first_to_ring, 256)(const S* weights, i64* out, State* s, unsigned* bad, i64 rows, i64 columns) {
+    depend();
+    __shared__ C held[256];
+    __shared__ i64 places[256];
+    const u64 seed = s->seed, counter = s->counter;
+    const i64 fours = (columns + 3) / 4;
+    const int me = threadIdx.x;
+    for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        C best = -1;
+        i64 at = 0;
+        for (i64 q = me; q < fours; q += blockDim.x) {
+            C u[4];
+            Units<C>::make(seed, counter, row * fours + q, u);
+            for (int k = 0; k < 4 && q * 4 + k < columns; k++) {
+                const C w = widen(weights[row * columns + q * 4 + k]);
+                if (!(w >= 0 && w - w == 0)) atomicOr(bad, 1u);
+                const C rate = w > 0 ? w / -log1p(-u[k]) : C(-1);
+                if (rate > best) best = rate, at = q * 4 + k;
+            }
+        }
+        held[me] = best;
+        places[me] = at;
+        for (int half = blockDim.x / 2; half; half >>= 1) {
+            __syncthreads();
+            if (me < half && held[me + half] > held[me]) held[me] = held[me + half], places[me] = places[me + half];
+        }
+        if (me == 0) {
+            if (held[0] < 0) atomicOr(bad, 2u);
+            out[row] = places[0];
+        }
+        __syncthreads();
+    }
+    finish(s, counter, 2);
+}
+
 __device__ __forceinline__ double next_unit(u64 seed, u64 counter, u64 i, unsigned& used) {
     uint4 w = philox(seed, counter + 1 + used++, i);
     return unit(w.x, w.y);

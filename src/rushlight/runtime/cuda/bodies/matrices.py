@@ -1,0 +1,130 @@
+"""Linear algebra of small matrices on the GPU: each in shared memory, as many at once as there are; larger ones are CuPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....base.shapes import broadcast_shapes
+from ...door import kernel_for
+from ..code.faults import mark, raised
+from ..code.keyed import keyed
+from ..code.launch import Result
+from ..code.sources import block_room, load
+from .fills import row_major
+
+if TYPE_CHECKING:
+    from ....base.protocols import DeviceArray
+
+Steps = tuple[int, int, int]  # from matrix to matrix, row to row, column to column, in elements
+SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE = range(7)
+_MOST_ROWS = 128
+_BLOCK = 128  # threads that share a block among matrices
+_X, _Y, _OUT, _SECOND, _SWAPS, _ORDER = range(6)  # places of the addresses
+
+
+def _steps(a: DeviceArray, batch: tuple[int, ...]) -> Steps | None:
+    """How the matrices of an array lie, seen as a batch; None where no three numbers say it."""
+    item, lead = a.itemsize, a.shape[:-2]
+    row, column = (s // item for s in a.strides[-2:])
+    if prod(lead) == 1:
+        return 0, row, column
+    if lead != batch:
+        return None
+    step, inner = 0, 1
+    for size, stride in zip(reversed(lead), reversed(a.strides[:-2])):
+        if size != 1 and inner == 1:
+            step = stride
+        elif size != 1 and stride != step * inner:
+            return None
+        inner *= size
+    return step // item, row, column
+
+
+def _columns(at: int, batch: tuple[int, ...], n: int, m: int, dtype: np.dtype) -> Result:
+    """A result whose matrices lie column by column, as those of PyTorch's factorisations."""
+    shape, strides, step = (*batch, n, m), [dtype.itemsize, n * dtype.itemsize], n * m
+    for size in reversed(batch):
+        strides.insert(0, step * dtype.itemsize)
+        step *= size
+    return Result(at, shape, dtype, tuple(strides))
+
+
+def _launch(
+    task: int, x: DeviceArray, y: DeviceArray | None, upper: bool = False, ones: bool = False
+) -> Any:
+    """What is called with the operands, or None for those that are not small, or of another kind."""
+    n, dtype = x.shape[-1], x.dtype
+    m = n if y is None else y.shape[-1]
+    batch = x.shape[:-2] if y is None else broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    count = prod(batch)
+    if dtype.char not in "fd" or not 0 < n <= _MOST_ROWS or x.shape[-2] != n or not count or not m:
+        return None
+    if y is not None and (y.dtype != dtype or y.shape[-2] != n):
+        return None
+    lies = _steps(x, batch), None if y is None else _steps(y, batch)
+    if lies[0] is None or (y is not None and lies[1] is None):
+        return None
+    width = n if task in (DETERMINANT, LOGARITHM, FACTORS, CHOLESKY) else n + m
+    group = 8 if n <= 8 and width <= 24 else 32 if n <= 32 else 256
+    held = max(1, _BLOCK // group)
+    room = held * n * (width * dtype.itemsize + 4)
+    if room > block_room():
+        return None
+    results: tuple[Result, ...] = (_columns(_OUT, batch, n, m, dtype),)
+    if task in (DETERMINANT, LOGARITHM):
+        places = (_OUT, _SECOND)[: task - 1]
+        results = tuple([Result(at, batch, dtype) for at in places])
+    elif task == FACTORS:
+        results = (
+            *results, Result(_SWAPS, (*batch, n), np.dtype(np.int32)), Result(_ORDER, (*batch, n), np.dtype(np.int64))
+        )  # fmt: skip
+    made = [r.at for r in results]
+    absent = tuple([at for at in range(1 if y is None else 2, 6) if at not in made])
+    launch = load("matrices.cu", "matrices", dtype.char, GROUP=group, TASK=task)
+    launch.allow(room)
+    call = launch.prepared(
+        -(-count // held), max(_BLOCK, group), results, count, n, m, *lies[0], *(lies[1] or (0, 0, 0)),
+        int(upper), int(ones), shared=room, absent=absent,
+    )  # fmt: skip
+    bad = mark()
+    if task not in (SOLVE, INVERSE, CHOLESKY):
+        return lambda *arrays: call(*arrays, bad)
+
+    def checked(*arrays: Any) -> Any:
+        out = call(*arrays, bad)
+        return NotImplemented if raised(bad) else out
+
+    return checked
+
+
+def _turned(a: DeviceArray) -> Any:
+    return a.swapaxes(-2, -1)
+
+
+def _small(task: int) -> Callable[..., Any]:
+    """The body of a kernel: the launch found by its operands; of operands that lie otherwise, or lack a batch, copies."""
+
+    def prepare(x: DeviceArray, y: DeviceArray | None = None, **how: Any) -> Any:
+        upper, ones = how.get("upper", False), how.get("unitriangular", False)
+        if y is None or how.get("left", True):
+            return _launch(task, x, y, upper, ones)
+        turned = _launch(task, _turned(x), _turned(y), not upper, ones)  # x A = y as A' x' = y'
+        return None if turned is None else lambda x, y: _turned(turned(_turned(x), _turned(y)))
+
+    def body(x: DeviceArray, y: DeviceArray | None = None, **how: Any) -> Any:
+        given = (row_major(x),) if y is None else (row_major(x), row_major(y))
+        launch = prepare(*given, **how)
+        return NotImplemented if launch is None else launch(*given)
+
+    return keyed(body, prepare)
+
+
+for _name, _task in {
+    "linalg_solve": SOLVE, "linalg_inv": INVERSE, "linalg_det": DETERMINANT, "linalg_slogdet": LOGARITHM,
+    "linalg_lu_factor": FACTORS, "linalg_cholesky": CHOLESKY, "linalg_solve_triangular": TRIANGLE,
+}.items():  # fmt: skip
+    kernel_for("cuda", _name)(_small(_task))

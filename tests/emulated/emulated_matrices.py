@@ -1,0 +1,83 @@
+"""Linear algebra of small matrices on the emulated GPU, beside the CPU: solutions, inverses, determinants, factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import rushlight as rl
+from rushlight.runtime.devices import overrides
+
+random = np.random.default_rng(0)
+asked: list[str] = []
+
+
+def numbers(*shape: int, dtype: Any = np.float64) -> np.ndarray:
+    return random.standard_normal(shape).astype(dtype)
+
+
+def same(compute: Callable[..., Any], *arrays: np.ndarray) -> None:
+    """The same on both devices."""
+    found = []
+    for device in ("cpu", "cuda"):
+        out = compute(*[rl.tensor(a).to(device) for a in arrays])
+        found.append([t.cpu().numpy() for t in ([out] if isinstance(out, rl.Tensor) else out)])
+    tolerance = 1e-9 if arrays[0].dtype == np.float64 else 2e-3
+    for a, b in zip(*found):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+for name in ("solve", "inv", "det", "slogdet", "lu_factor", "cholesky", "solve_triangular"):
+    body, key = overrides("cuda")[f"linalg_{name}"], f"linalg_{name}"
+
+    def counted(*arrays: Any, body: Any = body, key: str = key, **how: Any) -> Any:
+        out = body(*arrays, **how)
+        asked.append(key if out is not NotImplemented else "generic")
+        return out
+
+    overrides("cuda")[key] = counted
+
+linalg = rl.linalg
+for n in (1, 3, 8, 9, 33):
+    for batch in ((), (3,), (2, 5)):
+        if n > 9 and batch == (2, 5):
+            continue
+        a, spd = numbers(*batch, n, n), numbers(*batch, n, n)
+        spd = spd @ spd.swapaxes(-1, -2) + n * np.eye(n)
+        same(linalg.solve, a, numbers(*batch, n, 3))
+        same(lambda a, b: linalg.solve(a.mT, b.mT), a, numbers(*batch, 2, n))
+        same(linalg.inv, a + n * np.eye(n))
+        same(linalg.det, a)
+        same(linalg.slogdet, a)
+        same(rl.logdet, spd)
+        same(linalg.lu_factor, a)
+        same(linalg.cholesky, spd)
+        for upper in (False, True):
+            same(
+                lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up),
+                spd,
+                numbers(*batch, n, 2),
+            )
+            same(
+                lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up, left=False),
+                spd,
+                numbers(*batch, 2, n),
+            )
+    same(linalg.solve, numbers(n, n) + n * np.eye(n), numbers(4, n, 2))  # one matrix for a batch
+    same(
+        lambda a, b: linalg.solve_triangular(a, b, upper=True, unitriangular=True),
+        0.1 * numbers(n, n),
+        numbers(n, 2),
+    )
+    same(
+        linalg.solve,
+        numbers(n, n, dtype=np.float32) + n * np.eye(n, dtype=np.float32),
+        numbers(n, 1, dtype=np.float32),
+    )
+singular = rl.ones(2, 3, 3).cuda()
+assert linalg.det(singular).tolist() == [0, 0] and linalg.slogdet(singular)[0].tolist() == [0, 0]
+assert "generic" not in asked and len(set(asked)) == 7, asked
+print("equal")
