@@ -157,6 +157,35 @@ def doubled(t):
     twice[(triton.cdiv(t.numel(), 256),)](t, out, t.numel(), BLOCK=256)
     return out
 
+tuned = triton.autotune([triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 256})], key=["n"])(twice)
+
+@torch.library.triton_op("tests::twice", mutates_args={})
+def registered(t: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(t)
+    torch.library.wrap_triton(tuned)[lambda meta: (triton.cdiv(t.numel(), meta["BLOCK"]),)](t, out, t.numel())
+    return out
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t):
+        return doubled(t)
+
+    @staticmethod
+    def backward(ctx, g):
+        return registered(g.contiguous())
+
+def trained_through(net):
+    w = torch.ones(600, device="cuda", requires_grad=True)
+    for i in range(8):
+        loss = net(w * (torch.arange(600.0, device="cuda") + i) / 600).tanh().sum()
+        loss.backward()
+    return w.grad.tolist()
+
+assert registered(torch.ones(3, device="meta")).shape == (3,)
+for n in (3, 600):  # autotune measures at the first call of a size
+    assert torch.ops.tests.twice(torch.ones(n, device="cuda")).tolist() == [2.0] * n
+assert trained_through(torch.compile(lambda t: Doubled.apply(t))) == trained_through(Doubled.apply) == trained_through(lambda t: 2 * t)
+
 def step(x):
     h = x * 3 + 1
     return doubled(h) + h.sum()
@@ -176,6 +205,10 @@ compiled = torch.compile(step)
 for i in range(12):
     x = torch.arange(600.0, device="cuda") + i
     assert compiled(x).tolist() == step(x).tolist(), ("compiled", i)
+whole = torch.compile(lambda x: registered(x * 3 + 1) + x.sum())
+for i in range(12):
+    x = torch.arange(600.0, device="cuda") + i
+    assert whole(x).tolist() == (2 * (x * 3 + 1) + x.sum()).tolist(), ("operator", i)
 rushlight.tracing(False)
 eager = trained(torch.ones(600, device="cuda"))
 rushlight.tracing(True)

@@ -41,6 +41,28 @@ def test_a_registered_function_is_found(scale):
         scale(x, 1.0, 2.0)
 
 
+def test_triton_kernels_in_an_operator_are_launched_but_for_meta_tensors() -> None:
+    """Triton itself is played by the test: tests/gpu/test_cuda_foreign.py has the real one."""
+    launched = []
+
+    class JITFunction:
+        __module__ = "triton.runtime.jit"
+
+        def __getitem__(self, grid):
+            return lambda x, out, n, BLOCK: launched.append((grid, n, BLOCK)) or out.copy_(2 * x)
+
+    @library.triton_op("tests::twice", mutates_args={})
+    def twice(x: rl.Tensor) -> rl.Tensor:
+        out = rl.empty_like(x)
+        library.wrap_triton(JITFunction())[(1,)](x, out, n=x.numel(), BLOCK=16)
+        return out
+
+    assert rl.ops.tests.twice(rl.ones(3)).tolist() == [2.0] * 3 and launched == [((1,), 3, 16)]
+    assert twice(rl.ones(3, device="meta")).shape == (3,) and len(launched) == 1
+    with pytest.raises(RuntimeError, match=r"annotated with triton\.jit or triton\.autotune"):
+        library.wrap_triton(twice)
+
+
 def test_derivative(scale):
     x = rl.tensor([1.0, 2.0], requires_grad=True)
     y = scale(x)

@@ -7,8 +7,12 @@ from typing import Any
 
 from . import ops
 from ._library_ops import CustomOpDef, _defined
+from .core.tensor import Tensor
 
-__all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel"]
+__all__ = [
+    "CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel", "triton_op",
+    "wrap_triton",
+]  # fmt: skip
 
 
 def custom_op(
@@ -57,6 +61,69 @@ def custom_op(
     op = _defined[name] = CustomOpDef(name, fn, mutates, device_types)
     ops.register(op._namespace, op._name, op)
     return op
+
+
+def triton_op(
+    name: str, fn: Callable | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:  # fmt: skip
+    """Make an operator of a function that launches Triton's kernels; as `custom_op`, and `fn` serves `meta` tensors too.
+
+    Args:
+        name: as `namespace::name`.
+        fn: the function; the kernels that it launches go through `wrap_triton`.
+        mutates_args: names of the arguments that it writes into.
+        schema: for PyTorch's dispatcher.
+
+    Example:
+        >>> @torch.library.triton_op("docs_e::copied", mutates_args={})
+        ... def copied(x: torch.Tensor) -> torch.Tensor:
+        ...     return torch.empty_like(x).copy_(x)  # or wrap_triton(kernel)[grid](x, out, x.numel())
+        >>> torch.ops.docs_e.copied(torch.ones(2))
+        tensor([1., 1.])
+    """
+    if fn is None:
+        return lambda given: triton_op(name, given, mutates_args=mutates_args, schema=schema)
+    op = custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+    op.register_fake(fn)
+    return op
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """A kernel of Triton for use inside a `triton_op`: it is launched as it is, and not at all on `meta` tensors.
+
+    Args:
+        triton_kernel: a function under `triton.jit` or `triton.autotune`.
+
+    Raises:
+        RuntimeError: if it is not one.
+
+    Example:
+        >>> try:
+        ...     torch.library.wrap_triton(print)
+        ... except RuntimeError as error:
+        ...     print(error)
+        wrap_triton only works on functions annotated with triton.jit or triton.autotune
+    """
+    if not type(triton_kernel).__module__.startswith("triton."):
+        raise RuntimeError(
+            "wrap_triton only works on functions annotated with triton.jit or triton.autotune"
+        )
+    return _Launched(triton_kernel)
+
+
+class _Launched:
+    """What `wrap_triton` gives."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        def launch(*args: Any, **kwargs: Any) -> Any:
+            if any(isinstance(a, Tensor) and a.is_meta for a in (*args, *kwargs.values())):
+                return None
+            return self.kernel[grid](*args, **kwargs)
+
+        return launch
 
 
 def _known(op: Any) -> CustomOpDef:
