@@ -128,9 +128,14 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
     free_b = [d for d in range(len(shape_b)) if d not in over_b]
     k = prod([shape_a[d] for d in over_a])
     rows, columns = [shape_a[d] for d in free_a], [shape_b[d] for d in free_b]
-    left = a.permute((*free_a, *over_a)).reshape((prod(rows), k))
-    right = b.permute((*over_b, *free_b)).reshape((k, prod(columns)))
+    left = _as_matrix(a, [*free_a, *over_a], (prod(rows), k))
+    right = _as_matrix(b, [*over_b, *free_b], (k, prod(columns)))
     return mm(left, right).reshape((*rows, *columns))
+
+
+def _as_matrix(t: Tensor, order: list[int], shape: tuple[int, int]) -> Tensor:
+    turned = t if order == sorted(order) else t.permute(tuple(order))
+    return turned if turned._a.shape == shape else turned.reshape(shape)
 
 
 # -- chains -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -334,46 +334,46 @@ def _as(a: DeviceArray | None, dtype: Any) -> Any:
     return None if a is None else row_major(a.astype(dtype, copy=False))
 
 
-@kernel_for("cuda", "nll_loss")
-def _nll_loss(
+def _likelihood(
     x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, ignore_index: int, reduction: str
 ) -> Any:  # fmt: skip
-    label = LABELS.get(target.dtype.char)
-    if x.dtype.char not in NUMBERS or label is None or x.ndim < 2 or not target.size:
-        return NotImplemented
-    wide, each = computed(x.dtype), reduction == "none"
-    x, target, weight = row_major(x), row_major(target), _as(weight, wide)
-    loss, total = ndarray(target.shape if each else (), x.dtype), ndarray((), wide)
+    found, wide, each = _classes(x, target, weight=weight), computed(x.dtype), reduction == "none"
+    if found is None or x.ndim < 2 or not target.size:
+        return None
     blocks = min(-(-target.size // 256), _FEW)
-    sums = ndarray((2 * blocks,), wide)
-    load("patterns.cu", "likelihood", x.dtype.char, LABEL=label, WEIGHTED=int(weight is not None))(
-        blocks, 256, x, target, weight, loss, total, sums, counter(), target.size, x.shape[1],
+    made = Result(3, target.shape if each else (), x.dtype), Result(4, (), wide)
+    launch = load("patterns.cu", "likelihood", x.dtype.char, **found).prepared(
+        blocks, 256, (*made, Result(5, (2 * blocks,), wide)), target.size, x.shape[1],
         prod(x.shape[2:]), ignore_index, int(each), int(reduction == "mean"),
     )  # fmt: skip
-    return loss, total
+    return lambda x, target, weight: launch(x, target, weight, counter())[:2]
 
 
-@kernel_for("cuda", "nll_loss_grad")
-def _nll_loss_grad(
+def _likelihood_grad(
     gy: DeviceArray, target: DeviceArray, weight: DeviceArray | None, total: DeviceArray, *, shape: tuple,
     ignore_index: int, reduction: str,
 ) -> Any:  # fmt: skip
-    label = LABELS.get(target.dtype.char)
-    wide = computed(gy.dtype)
-    if gy.dtype.char not in NUMBERS or label is None or not target.size or total.dtype != wide:
-        return NotImplemented
-    gy, target, weight = row_major(gy), row_major(target), _as(weight, wide)
-    out = ndarray(shape, gy.dtype)
-    if not out.size:
-        return out
-    load(
-        "patterns.cu", "likelihood_grad", gy.dtype.char, LABEL=label,
-        WEIGHTED=int(weight is not None),
-    )(
-        blocks_for(out.size), 256, gy, target, weight, total, out, out.size, shape[1],
+    found = _classes(gy, target, weight=weight)
+    if found is None or not prod(shape) or total.dtype != computed(gy.dtype):
+        return None
+    return load("patterns.cu", "likelihood_grad", gy.dtype.char, **found).prepared(
+        blocks_for(prod(shape)), 256, (Result(4, tuple(shape), gy.dtype),), prod(shape), shape[1],
         prod(shape[2:]), ignore_index, int(reduction == "none"), int(reduction == "mean"),
     )  # fmt: skip
-    return out
+
+
+def _weighed(prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """The body of one launch whose weights may be of another dtype than is computed with."""
+    launch = one_launch(prepare)
+
+    def body(x: DeviceArray, target: DeviceArray, weight: Any, *more: Any, **how: Any) -> Any:
+        return launch(x, target, _as(weight, computed(x.dtype)), *more, **how)
+
+    return keyed(body, prepare)
+
+
+kernel_for("cuda", "nll_loss")(_weighed(_likelihood))
+kernel_for("cuda", "nll_loss_grad")(_weighed(_likelihood_grad))
 
 
 # -- margins --------------------------------------------------------------------------------------
