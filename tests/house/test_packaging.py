@@ -79,6 +79,14 @@ def test_other_packages_ask_for_the_same() -> None:
     for one in PROJECT["project"]["dependencies"]:
         assert f'"{one}"' in recipe.partition("run:")[2].replace("-", "_"), one
     assert "GIT_DESCRIBE_TAG" in recipe
+    told = (
+        re.sub(r"\s", "", recipe.partition("license_file:")[2].partition("]")[0])
+        .strip("[")
+        .split(",")
+    )
+    notices = {p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("NOTICE*")}
+    assert set(told) == {"LICENSE", *notices} and len(notices) > 2
+    assert notices == {p.relative_to(ROOT).as_posix() for pattern in PROJECT["project"]["license-files"][1:] for p in ROOT.glob(pattern)}  # fmt: skip
     workflow = (ROOT / ".github/workflows/wheels.yml").read_text()
     assert "attest-build-provenance" in workflow and 'tags: ["v*"]' in workflow
     assert "base/version.py" in workflow and "ARG EXTRAS=cli" in (ROOT / "Dockerfile").read_text()
