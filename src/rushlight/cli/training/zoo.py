@@ -45,7 +45,7 @@ def model_name(text: str) -> str:
     """A converter for argparse: a network's name, or what may have been meant."""
     if known(text):
         return text
-    hint = did_you_mean(text, names())
+    hint = did_you_mean(text, (*names(), *config.OF_TEXTS))
     raise argparse.ArgumentTypeError(
         f"there is no network {text!r}{hint} (`rushlight models` lists all {len(names())})"
     )
