@@ -33,7 +33,8 @@ def profile_steps(args: Namespace, run: Run) -> int:
                 batch = next(source)
             with record_function("step"):
                 _one(run, batch)
-    table = found.key_averages().table(sort_by="cpu_time_total", row_limit=25)
+    key = "cpu_time_total" if run.device == "cpu" else "cuda_time_total"
+    table = found.key_averages().table(sort_by=key, row_limit=25)
     for name, text in (("profile.txt", table + "\n"),):
         with atomic_write(os.path.join(args.out, name), "w") as f:
             f.write(text)

@@ -125,7 +125,8 @@ class _Watcher:
             (cupti.activity_enable if on else cupti.activity_disable)(kind)
         for domain, call in self.calls:
             one = cupti.activity_enable_driver_api if domain == _DRIVER else cupti.activity_enable_runtime_api  # fmt: skip
-            one(call, int(on))
+            with suppress(Exception):  # a call that this driver does not have
+                one(call, int(on))
 
     def clock(self) -> float:
         """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
@@ -179,11 +180,13 @@ def recording(sink: Callable[[Record], Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        if "cupy" in sys.modules:
-            from cupy.cuda import runtime
+        try:
+            if "cupy" in sys.modules:
+                from cupy.cuda import runtime
 
-            runtime.deviceSynchronize()  # its records are whole when it is done
-        watcher.end(sink)
+                runtime.deviceSynchronize()  # its records are whole when it is done
+        finally:
+            watcher.end(sink)
 
 
 @contextmanager
@@ -210,7 +213,7 @@ def lines_of_work(
     with recording(found):
         watcher = _watcher()
         with refusing():
-            subscriber = watcher.cupti.subscribe(called, None)
+            subscriber = watcher.cupti.subscribe(called, {})
         for domain, call in watcher.calls:
             watcher.cupti.enable_callback(1, subscriber, domain, call)
         try:
