@@ -62,6 +62,13 @@ MADE = {
     "RelaxedOneHotCategorical": (
         "D.RelaxedOneHotCategorical(torch.tensor(0.7), logits=a)", "[[0.3, 0.6, 1.0]]", "0.0",
     ),
+    "GeneralizedPareto": ("D.GeneralizedPareto(a, b, 0.3)", "[0.0, 1.0, -2.0]", "[1.0, 2.0, 0.5]"),
+    "GeneralizedPareto-bounded": ("D.GeneralizedPareto(a, 0.5, b)", "[0.0, -2.0]", "[-0.4, 0.0]"),
+    "ContinuousBernoulli": ("D.ContinuousBernoulli(a)", "[0.1, 0.4995, 0.5, 0.7]", "0.0"),
+    "ContinuousBernoulli-logits": ("D.ContinuousBernoulli(logits=a)", "[0.1, -3.0, 0.0]", "0.0"),
+    "LowRankMultivariateNormal": (
+        "D.LowRankMultivariateNormal(a, b, b[:, 0] ** 2 + 0.1)", "[0.4, 2.0, 1.0]", "[[2.0], [0.5], [-1.0]]",
+    ),
 }  # fmt: skip
 
 DISCRETE = {
@@ -77,6 +84,11 @@ DISCRETE = {
     "NegativeBinomial": ("D.NegativeBinomial(6, a)", "[0.3, 0.5, 0.9]"),
     "Multinomial": ("D.Multinomial(7, a)", "[[0.3, 0.1, 0.6], [1.0, 1.0, 3.0]]"),
     "Poisson": ("D.Poisson(a)", "[0.3, 5.0, 30.0]"),
+    "VonMises": (
+        "D.VonMises(torch.tensor([0.0, 1.0, -3.0], dtype=a.dtype), a)",
+        "[0.5, 20.0, 1e-6]",
+    ),
+    "LKJCholesky": ("D.LKJCholesky(3, a)", "[0.5, 2.0]"),
     "Mixture": (
         "D.MixtureSameFamily(D.Categorical(a), D.Normal(torch.tensor([0.0, 1.0, 2.0]), 0.5))",
         "[0.3, 0.1, 0.6]",
@@ -89,6 +101,8 @@ def made(name: str, dtype: str = "float32") -> str:
         make, a, b = MADE[name]
     else:
         (make, a), b = DISCRETE[name], "0.0"
+    if name.startswith("GeneralizedPareto"):
+        dtype = "float32"  # PyTorch 2.13 refuses parameters of others
     return (
         f"import warnings\nD = torch.distributions\n"
         f"a = {T}({a}, dtype=torch.{dtype}, requires_grad=True)\n"
@@ -204,7 +218,7 @@ r = torch.autograd.grad(d.log_prob(x).sum(), [a, b], allow_unused=True)
 
 CUMULATIVE = [
     "Normal", "LogNormal", "HalfNormal", "HalfCauchy", "Uniform", "Laplace", "Cauchy", "Gumbel",
-    "Exponential", "Weibull", "Pareto", "Transformed", "Kumaraswamy",
+    "Exponential", "Weibull", "Pareto", "Transformed", "Kumaraswamy", "ContinuousBernoulli", "GeneralizedPareto",
 ]  # fmt: skip
 
 
@@ -223,6 +237,9 @@ r = [x, d.cdf(x)]
 def test_gamma_and_mixture_cumulative() -> None:
     agree(made("Gamma") + "r = d.cdf(torch.tensor([0.3, 0.5, 17.0]))")
     agree(made("Mixture") + "r = d.cdf(torch.tensor([0.3, 0.5, 1.7]))")
+    for f in ("log_cdf", "log_survival_function"):
+        agree(made("GeneralizedPareto") + f"r = d.{f}(torch.tensor([0.7, 1.9, 4.0]))")
+    agree("r = torch.distributions.GeneralizedPareto(0.0, 1.0, -0.5).log_prob(torch.tensor(5.0))")
 
 
 @pytest.mark.parametrize(

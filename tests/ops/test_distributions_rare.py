@@ -1,8 +1,7 @@
-"""Distributions that few use: low rank normals, von Mises, LKJ, continuous Bernoulli, against PyTorch's."""
+"""Distributions that few use, against PyTorch's: distances and misuse of low rank normals, von Mises, LKJ, Pareto."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,57 +25,10 @@ def low_rank(m: Any) -> list:
     ]  # fmt: skip
 
 
-def von_mises(m: Any) -> list:
-    found = m.distributions.VonMises(m.tensor([0.0, 1.0, -3.0]), m.tensor([0.5, 20.0, 1e-6]))
-    m.manual_seed(0)
-    drawn = found.sample((50,))
-    spread, wider = found.variance, found.expand((2, 3))
-    return [drawn, found.log_prob(drawn), spread, wider.variance, wider.sample()]
-
-
-def lkj_cholesky(m: Any) -> list:
-    found = m.distributions.LKJCholesky(3, m.tensor([0.5, 2.0]))
-    m.manual_seed(0)
-    drawn = found.sample((4,))
-    return [drawn, found.log_prob(drawn), found.expand((4, 2)).log_prob(drawn)]
-
-
-def continuous_bernoulli(m: Any) -> list:
-    one = m.distributions.ContinuousBernoulli(m.tensor([0.1, 0.4995, 0.5, 0.7]))
-    two = m.distributions.ContinuousBernoulli(logits=m.tensor([0.1, -3.0, 0.0]))
-    m.manual_seed(0)
-    x = one.rsample((4,))
-    return [
-        x, one.log_prob(x), one.mean, one.variance, one.stddev, one.entropy(), one.cdf(x), one.icdf(x),
-        two.mean, two.probs, two.entropy(), two.expand((2, 3)).variance, two._log_normalizer(m.tensor([0.1, 0.0, 3.0])),
-    ]  # fmt: skip
-
-
-CASES = [low_rank, von_mises, lkj_cholesky, continuous_bernoulli]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
-def test_same_numbers_and_draws(case: Callable) -> None:
-    for ours, theirs in zip(case(rl), case(torch), strict=True):
+def test_low_rank_normals() -> None:
+    for ours, theirs in zip(low_rank(rl), low_rank(torch), strict=True):
         assert tuple(ours.shape) == tuple(theirs.shape)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-4, atol=1e-5)
-
-
-def gradients(m: Any) -> list:
-    w, d = m.ones(3, 1, requires_grad=True), m.ones(3, requires_grad=True)
-    k, p = m.tensor([2.0], requires_grad=True), m.tensor([0.3, 0.5], requires_grad=True)
-    x = m.tensor([0.1, 0.2, 0.4])
-    (
-        m.distributions.LowRankMultivariateNormal(m.zeros(3), w, d).log_prob(x).sum()
-        + m.distributions.VonMises(m.zeros(1), k).log_prob(x).sum()
-        + m.distributions.ContinuousBernoulli(p).log_prob(x[:2]).sum()
-    ).backward()
-    return [w.grad, d.grad, k.grad, p.grad]
-
-
-def test_same_gradients() -> None:
-    for ours, theirs in zip(gradients(rl), gradients(torch), strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("m", [rl, torch], ids=["rushlight", "torch"])
