@@ -93,32 +93,6 @@ VALUES = [
     "-T([1], dtype=d.uint8)", "d.angle(T([-1.0, 0.0, 1.0, nan]))", "d.sign(T([nan, -0.0, 2.0]))",
 ]  # fmt: skip
 
-# What PyTorch refuses: the same exception, opening with the same words.
-REFUSALS = [
-    "-T([True])", "~T([1.0])", "abs(T([True]))", "+T([True])", "T([True]) - T([True])", "1 - T([True])",
-    "T([1.0]) & 1", "T([1.5]) << 1", "d.sign(T([1j]))", "d.floor(T([True]))", "d.ceil(T([1j]))",
-    "d.frac(T([1]))", "d.erf(T([1j]))", "d.deg2rad(T([1j]))", "d.signbit(T([1j]))", "d.isposinf(T([1j]))",
-    "d.imag(T([1.0]))", "T([1.0]).imag", "T([1.0]) < 1j", "T([1.0]) < None", "T([1.0]) + None",
-    "d.maximum(T([1.0]), 1)", "d.hypot(T([1.0]), 1)", "d.logical_and(T([1.0]), 1)", "d.gcd(T([1.0]), T([1.0]))",
-    "d.eq(T([1.0]), None)", "d.eq(1, T([1.0]))", "d.isclose(T([1.0]), 1.0)", "d.allclose(T([1.0]), T([1]))",
-    "d.isclose(T([1.0]), T([1.0]), rtol=-1)", "d.equal(T([1.0]), 1)", "d.isin(T([True]), T([True]))",
-    "d.where(T([1, 0]), T([1.0, 2.0]), T([1.0, 2.0]))", "d.where(True, T([1.0]), T([1.0]))",
-    "d.clamp(T([1.0]))", "T([1.0, 2.0]).masked_fill(T([1, 0]), 1)",
-    "T([1.0, 2.0]).masked_fill(T([True, False]), T([3.0]))", "d.lerp(T([1.0]), 2.0, 0.5)",
-    "d.lerp(T([1]), T([2]), 0.5)", "d.addcdiv(T([1]), T([1]), T([1]))", "d.addcmul(T([1.0]), 2.0, T([1.0]))",
-    "d.view_as_complex(d.zeros(3))", "d.view_as_complex(d.zeros(3, 2, dtype=d.int64))",
-    "d.view_as_complex(d.zeros(2, 4)[:, ::2])", "d.complex(T([1.0]), T([1.0], dtype=d.float64))",
-    "d.complex(T([1]), T([2]))", "T([1.0]).H", "T([1.0]).mH", "d.is_nonzero(T([1.0, 2.0]))",
-    "d.remainder(T([1]), 0)", "T([1]) // 0", "T([True]) // T([True])", "T([1j]) % 2",
-    "T([True]) ** T([True])", "d.pow(T([2]), -1)", "d.div(T([1.0]), 2, rounding_mode='x')",
-    "d.add(T([1]), T([1]), alpha=1.5)", "d.add(T([1.0]), T([1.0]), alpha=True)",
-    "d.add(T([1.0]), 1, alpha=1j)", "T([1, 2]).exp_()", "T([1, 2]).div_(2)", "T([1, 2]).add_(1.5)",
-    "T([1.0, 2.0]).add_(T([[1.0, 2.0], [3.0, 4.0]]))", "d.exp(T([1]), out=d.empty(1, dtype=d.int64))",
-    "d.eq(T([1.0, 2.0]), d.zeros(3))", "d.heaviside(T([1.0]), T([1]))", "d.exp(2.0)",
-    "d.polygamma(-1, T([1.0]))", "d.round(T([12]), decimals=-1)", "d.addcmul(T([1.0]), T([1.0]), T([1.0]), 2)",
-    "round(T([1.5]))",
-]  # fmt: skip
-
 
 def _evaluate(text: str, lib: Any) -> Any:
     return eval(text, {"T": lib.tensor, "d": lib, "nan": nan, "inf": inf})
@@ -148,17 +122,6 @@ def test_gradients_at_kinks_are_pytorchs(text: str) -> None:
         results.append(lib.autograd.grad(out.sum(), ins))
     for ours, theirs in zip(*results):
         np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("text", REFUSALS)
-def test_refusals_are_pytorchs(text: str) -> None:
-    with pytest.raises(Exception) as theirs:
-        _evaluate(text, torch)
-    with pytest.raises(theirs.type) as ours:
-        _evaluate(text, rl)
-    words = str(theirs.value).split("\n")[0].split()
-    opening = " ".join(words[:3]) if theirs.type is not NotImplementedError else words[0]
-    assert str(ours.value).startswith(opening)
 
 
 def test_parts_of_complex_tensors_are_views() -> None:

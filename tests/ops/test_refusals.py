@@ -57,11 +57,42 @@ w.repeat_interleave(2, 1, output_size=7) | torch.zeros(3).index_put_((i,), torch
 torch.zeros(3).index_put_((mask,), torch.ones(1, 2)) | w.renorm(2, 2, 1.0) | w.renorm(2, -3, 1.0) | torch.unique(w[:, :0], dim=0)
 torch.unique_consecutive(w[:, :0], dim=0) | mask.scatter_reduce(0, i, mask[:2], "mean") | F.pad(mask[None], (1, 1), "replicate")
 torch.special.multigammaln(mask, 1) | F.interpolate(torch.ones(1, 1, 2), 3, mode="bilinear", recompute_scale_factor=True)
+-torch.tensor([True]) | ~torch.tensor([1.0]) | abs(torch.tensor([True])) | +torch.tensor([True]) | torch.tensor([True]) - torch.tensor([True])
+1 - torch.tensor([True]) | torch.tensor([1.0]) & 1 | torch.tensor([1.5]) << 1 | torch.sign(torch.tensor([1j])) | torch.floor(torch.tensor([True]))
+torch.ceil(torch.tensor([1j])) | torch.frac(torch.tensor([1])) | torch.erf(torch.tensor([1j])) | torch.deg2rad(torch.tensor([1j]))
+torch.signbit(torch.tensor([1j])) | torch.isposinf(torch.tensor([1j])) | torch.imag(torch.tensor([1.0])) | torch.tensor([1.0]).imag
+torch.tensor([1.0]) < 1j | torch.tensor([1.0]) < None | torch.tensor([1.0]) + None | torch.maximum(torch.tensor([1.0]), 1)
+torch.hypot(torch.tensor([1.0]), 1) | torch.logical_and(torch.tensor([1.0]), 1) | torch.gcd(torch.tensor([1.0]), torch.tensor([1.0]))
+torch.isclose(torch.tensor([1.0]), 1.0) | torch.allclose(torch.tensor([1.0]), torch.tensor([1]))
+torch.isclose(torch.tensor([1.0]), torch.tensor([1.0]), rtol=-1) | torch.equal(torch.tensor([1.0]), 1)
+torch.isin(torch.tensor([True]), torch.tensor([True])) | torch.where(torch.tensor([1, 0]), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+torch.where(True, torch.tensor([1.0]), torch.tensor([1.0])) | torch.clamp(torch.tensor([1.0]))
+torch.tensor([1.0, 2.0]).masked_fill(torch.tensor([True, False]), torch.tensor([3.0])) | torch.lerp(torch.tensor([1.0]), 2.0, 0.5)
+torch.lerp(torch.tensor([1]), torch.tensor([2]), 0.5) | torch.addcdiv(torch.tensor([1]), torch.tensor([1]), torch.tensor([1]))
+torch.addcmul(torch.tensor([1.0]), 2.0, torch.tensor([1.0])) | torch.view_as_complex(torch.zeros(3))
+torch.view_as_complex(torch.zeros(3, 2, dtype=torch.int64)) | torch.view_as_complex(torch.zeros(2, 4)[:, ::2])
+torch.complex(torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64)) | torch.complex(torch.tensor([1]), torch.tensor([2]))
+torch.tensor([1.0]).H | torch.tensor([1.0]).mH | torch.is_nonzero(torch.tensor([1.0, 2.0])) | torch.remainder(torch.tensor([1]), 0)
+torch.tensor([1]) // 0 | torch.tensor([True]) // torch.tensor([True]) | torch.tensor([1j]) % 2 | torch.tensor([True]) ** torch.tensor([True])
+torch.pow(torch.tensor([2]), -1) | torch.div(torch.tensor([1.0]), 2, rounding_mode='x') | torch.add(torch.tensor([1]), torch.tensor([1]), alpha=1.5)
+torch.add(torch.tensor([1.0]), torch.tensor([1.0]), alpha=True) | torch.add(torch.tensor([1.0]), 1, alpha=1j) | torch.tensor([1, 2]).exp_()
+torch.tensor([1, 2]).div_(2) | torch.tensor([1, 2]).add_(1.5) | torch.tensor([1.0, 2.0]).add_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+torch.exp(torch.tensor([1]), out=torch.empty(1, dtype=torch.int64)) | torch.eq(torch.tensor([1.0, 2.0]), torch.zeros(3))
+torch.heaviside(torch.tensor([1.0]), torch.tensor([1])) | torch.exp(2.0) | torch.polygamma(-1, torch.tensor([1.0]))
+torch.round(torch.tensor([12]), decimals=-1) | torch.addcmul(torch.tensor([1.0]), torch.tensor([1.0]), torch.tensor([1.0]), 2)
+round(torch.tensor([1.5])) | torch.stft(torch.zeros(32), 8) | torch.istft(torch.zeros(5, 4), 8) | torch.renorm(torch.ones(2), 2, 0, 1.0)
+torch._segment_reduce(torch.ones(2, 4), 'sum') | torch._segment_reduce(torch.ones(2, 4), 'sum', lengths=torch.tensor([1]))
+torch._segment_reduce(torch.ones(2, 4), 'sum', lengths=torch.tensor([-1, 3]))
+torch._segment_reduce(torch.ones(2, 4), 'sum', lengths=torch.tensor([2]), axis=1)
+torch._segment_reduce(torch.ones(2, 4), 'sum', indices=torch.tensor([2])) | torch.linspace(0, 1e30, 4, dtype=torch.float16)
 """
 # The kind is PyTorch's; the words are our own.
 IN_OTHER_WORDS = """
 torch.empty(2).uniform_(-3e38, 3e38) | torch.empty(2, dtype=torch.float16).uniform_(0, 70000) | torch.randperm(257, dtype=torch.uint8)
 w.repeat_interleave(torch.tensor([2]), 1, output_size=7) | torch.tensor(1.0).repeat_interleave(2, 0)
+torch.eq(torch.tensor([1.0]), None) | torch.eq(1, torch.tensor([1.0])) | torch.tensor([1.0, 2.0]).masked_fill(torch.tensor([1, 0]), 1)
+torch.stft(torch.zeros(1, 1, 32), 8, return_complex=True) | torch.stft(torch.zeros(32), 64, center=False, return_complex=True)
+torch.stft(torch.zeros(32), 8, win_length=9, return_complex=True)
 """
 
 
