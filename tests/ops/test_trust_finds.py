@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rushlight as rl
@@ -429,3 +430,72 @@ def test_hooks_outlive_a_freeze(lib: Any) -> None:
     handle.remove()
     w.requires_grad_(True).sum().backward()
     assert w.grad.tolist() == [13.0] * 2
+
+
+@BOTH
+def test_copies_share_memory_as_their_tensors_do(lib: Any) -> None:
+    from copy import deepcopy
+
+    base = lib.zeros(2, 3, requires_grad=True)
+    plain = lib.arange(6.0)
+    made: Any = (plain[1:], plain, plain.view(2, 3).t(), base, base.detach())
+    view, whole, turned, leaf, values = deepcopy(made)
+    view[0] = 7
+    values[0, 0] = 3
+    assert plain.tolist() == [0, 1, 2, 3, 4, 5] and whole.tolist() == [0, 7, 2, 3, 4, 5]
+    assert turned.tolist() == [[0, 3], [7, 4], [2, 5]] and turned.stride() == (1, 3)
+    assert view.storage_offset() == 1
+    assert leaf.tolist() == [[3, 0, 0], [0, 0, 0]] and base.sum() == 0 and leaf.requires_grad
+    wide = deepcopy(lib.ones(1).expand(3))
+    assert wide.stride() == (0,) and wide.tolist() == [1, 1, 1]
+
+
+SET = {
+    "leaf": lambda x, new: (x * x, setattr(x, "data", new))[0],
+    "twice": lambda x, new: (x * x, setattr(x, "data", new * 9), setattr(x, "data", new))[0],
+    "not a leaf": lambda x, new: (lambda y: (y * y, setattr(y, "data", new))[0])(x + 0),
+    "no gradient": lambda x, new: (lambda y: (x * y, setattr(y, "data", new))[0])(new * 7),
+    "result": lambda x, new: (lambda y: (y, setattr(y, "data", new))[0])(x.exp()),
+    "layer": lambda x, new: (x @ x.t(), setattr(x, "data", new))[0],
+    "written then": lambda x, new: (x * x, setattr(x, "data", new), x.data.mul_(2))[0],
+    "saved before": lambda x, new: (x.sin(), setattr(x, "data", new), x.cos())[0],
+}
+
+
+@pytest.mark.parametrize("how", SET)
+def test_backward_reads_the_data_that_a_tensor_was_given_since(how: str) -> None:
+    expected = {}
+    for of in (rl, torch):
+        x = of.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+        y = SET[how](x, of.tensor([[7.0, 11.0], [13.0, 17.0]]))
+        assert x._version == 0
+        y.sum().backward()
+        expected[of] = x.grad.tolist()
+    np.testing.assert_allclose(expected[rl], expected[torch], rtol=1e-5)
+
+
+@BOTH
+def test_a_function_of_the_user_reads_the_data_that_a_tensor_was_given_since(lib: Any) -> None:
+    class Product(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+
+    x, w = lib.ones(2, requires_grad=True), lib.full((2,), 3.0)
+    y = Product.apply(x, w)
+    w.data = lib.full((2,), 8.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [8.0, 8.0]
+    x = lib.ones(2, requires_grad=True)
+    y = (x * 2).exp() * x
+    x.data = lib.ones(2) * 4
+    with lib.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        y.sum().backward()

@@ -21,6 +21,26 @@ def data_pointer(a: Any) -> int:
     return getattr(pointer, "ptr", 0)
 
 
+class Replaced:
+    """Lies behind the version of a tensor whose `.data` was set: the array that it had, and the tensor that has another one."""
+
+    __slots__ = ("array", "tensor")
+
+    def __init__(self, array: Any, tensor: Any) -> None:
+        self.array, self.tensor = array, tensor
+
+    def __call__(self) -> Replaced:
+        return self  # nodes that wait behind a version are asked for by a call
+
+
+def read_later(a: Any, cell: list) -> tuple[Any, list]:
+    """What a node that kept an input's array reads, and under which version: after `x.data = y`, as in PyTorch, what `x` has."""
+    for other in cell[1:]:
+        if other.__class__ is Replaced and other.array is a:
+            return other.tensor._a, other.tensor._ver
+    return a, cell
+
+
 def root_array(a: Any) -> Any:
     """The array that owns the memory `a` views."""
     cls = a.__class__

@@ -14,7 +14,7 @@ from ..runtime.thread import GRAD, TAPE, here
 from ..runtime.wrapped import WrappedArray, answer
 from .gradients.gradient import Retainer, check_grad, in_order_of
 from .gradients.tape import ALONE, AccumulateGrad, RemovableHandle
-from .memory import owns_plainly
+from .memory import Replaced, owns_plainly
 from .values import TensorValues
 from .views import current_edge, extra, mark_detached
 
@@ -262,6 +262,9 @@ class Tensor(_Base):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        if self._ver is not None and value._a is not self._a:
+            self._ver.insert(1, Replaced(self._a, self))
+            self._ver = self._ver[:1]
         self._a = value._a
 
     def retain_grad(self) -> None:

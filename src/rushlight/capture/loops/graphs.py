@@ -15,6 +15,7 @@ from ...core.gradients.node import FREED, OpNode
 from ...core.gradients.packing import PackedNode
 from ...core.gradients.tape import AccumulateGrad
 from ...core.inplace import bump as bump_version
+from ...core.memory import read_later
 from ...core.tensor import Tensor
 from ..in_c import native
 from ..record.recorder import same
@@ -107,6 +108,8 @@ class Backward(Macro):
     def _seen(self, recorder: Any, node: OpNode) -> Seen:
         if FREED in (node.saved, node.outputs):
             self.why = "the graph was freed before"
+        elif any(map(_is_replaced, (node.saved or {}).values())):
+            self.why = "the data of a tensor was set after the forward pass"
         saved = (
             [_kept(recorder, key, v) for key, v in (node.saved or {}).items()]
             if not self.why
@@ -278,8 +281,16 @@ def _is_plain(node: OpNode) -> bool:
     )
 
 
+def _is_array(value: Any) -> bool:
+    return value.__class__ is tuple and len(value) == 3 and value[1].__class__ is list
+
+
+def _is_replaced(value: Any) -> bool:
+    return _is_array(value) and read_later(*value[:2])[0] is not value[0]
+
+
 def _kept(recorder: Any, key: Any, value: Any) -> Kept:
-    if value.__class__ is tuple and len(value) == 3 and value[1].__class__ is list:
+    if _is_array(value):
         return Kept(key, True, recorder.slot_of(value[0]))
     return Kept(key, False, value)
 

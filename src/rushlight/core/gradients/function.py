@@ -11,6 +11,7 @@ from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import here
 from ...runtime.wrapped import WrappedArray
 from ..inplace import adopt_history, bump
+from ..memory import read_later
 from ..modes import no_grad
 from ..tensor import Tensor, tensor_over
 from ..views import current_edge
@@ -127,6 +128,11 @@ class FunctionNode(Node):
         for held, cell, version, at in self.saved:
             if cell is not None and cell[0] != version:
                 raise RuntimeError(changed_words(cell[0], version, self.name()))
+            if at is None and cell is not None and len(cell) > 1:
+                now, held_cell = read_later(held._a, cell)
+                if now is not held._a:
+                    held, edge = tensor_over(now, now.__class__), held._edge
+                    held._edge, held._ver = edge, held_cell
             if at is not None:
                 held = tensor_over(held, held.__class__)
                 held._edge = (self, at)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...runtime import devices
+from ..memory import read_later
 from ..tensor import Tensor
 from .tape import Node
 
@@ -143,6 +144,8 @@ class OpNode(Node):
         if kept.__class__ is not tuple:
             return kept
         a, cell, version = kept
+        if len(cell) > 1:
+            a, cell = read_later(a, cell)
         if cell[0] != version:
             raise _version_error(self, a, cell[0], version, self.edges[i])
         t = _new(Tensor)

@@ -12,6 +12,8 @@ static PyObject *restored(PyObject *held, PyObject *edge)
 {
     PyObject *cell = PyTuple_GET_ITEM(held, 1), *version = PyTuple_GET_ITEM(held, 2);
     PyObject *now = PyList_GET_ITEM(cell, 0);
+    if (PyList_GET_SIZE(cell) > 1 && !PyWeakref_CheckRef(PyList_GET_ITEM(cell, 1)))
+        return NULL; /* the data of a tensor was replaced (`Replaced` of core/memory.py) */
     int same = now == version ? 1 : PyObject_RichCompareBool(now, version, Py_EQ);
     if (same <= 0)
         return NULL;

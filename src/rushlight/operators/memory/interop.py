@@ -10,6 +10,7 @@ from ...base import dtypes
 from ...base.device import as_device
 from ...base.errors import NoGpuError
 from ...core.exposed import exposed
+from ...core.memory import root_array
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
@@ -17,6 +18,7 @@ from ...runtime.door import run
 from ...runtime.thread import settle
 from ...runtime.wrapped import WrappedArray
 from ..create.legacy import as_subclass
+from ..shape.strided import as_strided_op, geometry
 from .copies import clone_op
 
 # -- copy and pickle -------------------------------------------------------------------------------
@@ -35,7 +37,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment. Use x.detach().clone() for the values alone."
         )
-    t = wrap(self._a if self.is_meta else _dense_copy(self._a))
+    t = wrap(self._a if self.is_meta else _copied(self._a, memo))
     if type(self) is not Tensor:
         t = as_subclass(t, type(self))
     memo[id(self)] = t
@@ -45,6 +47,21 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     if self.grad is not None:
         t.grad = copy.deepcopy(self.grad, memo)
     return t
+
+
+def _copied(a: Any, memo: dict) -> Any:
+    """A copy of an array, in the one copy of its memory that others of the same call share; not of another dtype's memory."""
+    root = a if a.__class__ is WrappedArray else root_array(a)
+    if root.dtype != a.dtype:
+        return _dense_copy(a)
+    held = memo.get(id(root))
+    if held is None:
+        held = memo[id(root)] = root, _dense_copy(root)  # the root is held, so that its id stays its own
+    if root is a:
+        return held[1]
+    size, stride, offset = geometry(a)
+    attrs = {"size": size, "stride": stride, "offset": offset, "home": geometry(root)}
+    return run(as_strided_op.kernel, a.__class__, (held[1],), attrs)
 
 
 def _dense_copy(a: Any) -> Any:

@@ -68,7 +68,7 @@ def strided_over(
     return _strided(xp, memory_as(root, dtype), size, stride, offset)
 
 
-_as_strided = Op(_as_strided_body, "as_strided", view=True)
+as_strided_op = Op(_as_strided_body, "as_strided", view=True)
 
 
 def _laid(xp: ArrayModule, x: Any, home: Geometry, at_least: int) -> Any:
@@ -102,7 +102,7 @@ def _grad_body(
 
 _as_strided_read = Op(_read_body, "as_strided_read", moves_only=True)
 _as_strided_grad = Op(_grad_body, "as_strided_grad")
-_as_strided.derivative(
+as_strided_op.derivative(
     x=lambda g, size, stride, offset, home: _as_strided_grad(
         g, size=size, stride=stride, offset=offset, home=home
     )
@@ -145,7 +145,7 @@ def layout_of_one(base: Tensor) -> Any:
 
 
 # as_strided reads memory, not elements: replayed on a gradient it needs the base's own layout.
-_as_strided.same_layout = _same_layout  # type: ignore[attr-defined]
+as_strided_op.same_layout = _same_layout  # type: ignore[attr-defined]
 
 
 @public()
@@ -186,7 +186,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             f"itemsize {item} requiring a storage size of {needed} are out of bounds for storage of "
             f"size {have}"
         )
-    return _as_strided(input, size=size, stride=stride, offset=offset, home=home)
+    return as_strided_op(input, size=size, stride=stride, offset=offset, home=home)
 
 
 # -- unfold -------------------------------------------------------------------------------------
