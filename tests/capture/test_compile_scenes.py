@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,6 +150,28 @@ def test_a_graph_that_cannot_be_made_again_is_told_once() -> None:
     with pytest.warns(UserWarning, match="differentiated with create_graph=True"):
         (g,) = torch.autograd.grad(step(x).sum(), x, create_graph=True)
     assert g.requires_grad and not step.replays
+
+
+def test_a_graph_that_is_made_later_has_the_random_numbers_of_its_call() -> None:
+    """A decoder with dropout, of whose two results now one, now both are differentiated."""
+    F = torch.nn.functional
+
+    def train(wrap: Any) -> list[Any]:
+        torch.manual_seed(3)
+        net = torch.nn.Linear(3, 3)
+        step = wrap(lambda x: (F.dropout(net(x), 0.5), torch.rand(3) * net(x[:2])))
+        found: list[Any] = []
+        for i in range(12):
+            x = torch.full((4, 3), 1.0 + i, requires_grad=True)
+            out, other = step(x)
+            found.append(torch.rand(2))  # drawn between the call and its backward
+            loss = out.exp().sum() if i in (7, 9) else (out.exp().sum() + other.sum())
+            found += torch.autograd.grad(loss, [x, *net.parameters()])
+            found.append(torch.rand(2))
+        return found
+
+    for a, b in zip(train(lambda f: f), train(torch.compile)):
+        torch.testing.assert_close(a, b)
 
 
 def test_views_of_a_tensor_that_wants_gradients_by_now() -> None:

@@ -462,6 +462,24 @@ SET = {
 }
 
 
+for name, call in {
+    "linear": lambda of, x, w: of.nn.functional.linear(x, w),
+    "convolution": lambda of, x, w: of.nn.functional.conv1d(x[None], w[..., None]),
+    "layer norm": lambda of, x, w: of.nn.functional.layer_norm(x, (2,), w[0]),
+    "cross entropy": lambda of, x, w: of.nn.functional.cross_entropy(w * x, of.tensor([1, 0])),
+    "cell": lambda of, x, w: of.rnn_tanh_cell(x, x, w, w),
+}.items():
+
+    def given(x: Any, new: Any, call: Any = call) -> Any:
+        of = rl if isinstance(x, rl.Tensor) else torch
+        w = of.nn.Parameter(new * 0.5)
+        y = call(of, x, w)
+        w.data, x.data = new * 0.1, new * 0.2
+        return y
+
+    SET[name] = given
+
+
 @pytest.mark.parametrize("how", SET)
 def test_backward_reads_the_data_that_a_tensor_was_given_since(how: str) -> None:
     expected = {}

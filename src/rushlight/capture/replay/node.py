@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ...base.device import CPU
 from ...core.gradients.node import freed_error
 from ...core.gradients.tape import Node, at_end
 from ...core.memory import copy_as_it_lies, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
+from ...runtime import devices
 from ...runtime.thread import CASTING, GRAD, WATCHED, here, swap
 from ..program.slots import STATE
 from ..record.agreement import same_values
@@ -175,7 +178,8 @@ class ReplayNode(Node):
         with replay.lock:
             other = replay._free(most=None)
             other.fill_all([array for _, array, _ in self.given[1]])
-            saved = replay.run(other, other.forward)[1]
+            with replay.remade.as_drawn(self.given[3]):
+                saved = replay.run(other, other.forward)[1]
             for i, array in self.late:
                 mine.fill(mine.arguments[i], array)
                 other.fill(other.arguments[i], array)
@@ -238,8 +242,12 @@ class Remaking:
         """What a second call would do again."""
         counters, code = replay.counters, replay.recorded.instructions
         cut = replay.recorded.hand_over
-        if any(ins.kernel.random and ins.outputs for ins in code[:cut]):
-            return "it draws random numbers"
+        usual = devices.backend_of(CPU).stream(CPU)
+        drawn = [ins.attrs for ins in code[:cut] if ins.kernel.random and ins.outputs]
+        streams = [attrs.get("stream", usual) for attrs in drawn]
+        self.streams = [*{id(stream): stream for stream in streams}.values()]
+        if drawn and (replay.on_gpu or replay.backward.shown == 1):
+            return "it draws random numbers"  # where their states would be asked for at each call, for the few who need them
         if any(s.storage.kind == STATE for ins in code[:cut] for s in ins.writes):
             return "it changes tensors that it keeps"
         if counters.kept or counters.given or replay.written or replay.grads:
@@ -248,19 +256,35 @@ class Remaking:
             return "it counts its calls"
         return None
 
-    def note(self, args: tuple, kwargs: Any, tensors: Sequence[Tensor]) -> Any:
+    def states(self) -> list[Any]:
+        """Where the random numbers are that the call draws."""
+        return [] if self.never is not None else [stream.get_state() for stream in self.streams]
+
+    @contextmanager
+    def as_drawn(self, states: list[Any]) -> Iterator[None]:
+        """A time in which the same random numbers are drawn as by the call that began with these states."""
+        after = self.states()
+        try:
+            for stream, state in zip(self.streams, states):
+                stream.set_state(state)
+            yield
+        finally:
+            for stream, state in zip(self.streams, after):
+                stream.set_state(state)
+
+    def note(self, args: tuple, kwargs: Any, tensors: Sequence[Tensor], states: list[Any]) -> Any:
         """What has to be known of a call for later."""
         if self.never is not None:
             return None
         arguments = [(t, t._a, t._version) for t in tensors]
-        return (args, kwargs), arguments, [t._version for t in self.read]
+        return (args, kwargs), arguments, [t._version for t in self.read], states
 
     def obstacle(self, noted: Any, versions: list) -> str | None:
         """Why the call cannot be done again, or None."""
         if self.never is not None or noted is None:
             return self.never or "its arguments are gone"
         tensors: list[Tensor] = []
-        given, before, read = noted
+        given, before, read, _ = noted
         if tree.flatten(given, tensors) != self.shape or len(tensors) != len(before):
             return "its arguments have changed"
         for t, (same, array, version) in zip(tensors, before):
@@ -277,7 +301,8 @@ class Remaking:
         (args, kwargs), uses = noted[0], here.uses
         before, here.uses = swap(GRAD, GRAD), None
         try:
-            found = tree.leaves(self.fn(*args, **kwargs))
+            with self.as_drawn(noted[3]):
+                found = tree.leaves(self.fn(*args, **kwargs))
         finally:
             swap(GRAD, before)
             here.uses = uses

@@ -337,10 +337,11 @@ class Replay(Path):
                 outs, node = self.run(low, seen.run), None
                 self.counters.count(tensors)
             else:
+                states = self.remade.states()
                 outs, saved = self.run(low, seen.forward)
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
-                noted = self.remade.note(args, kwargs, given)
+                noted = self.remade.note(args, kwargs, given, states)
                 node = ReplayNode(self, low, edges, saved, noted, self._stamps(tensors))
                 node.late = [(i, tensors[i]._a) for i in self.late]
         except BaseException as error:

@@ -144,7 +144,7 @@ class OpNode(Node):
         if kept.__class__ is not tuple:
             return kept
         a, cell, version = kept
-        if len(cell) > 1:
+        if len(cell) > 1 and self.op.inputs[min(i, len(self.op.inputs) - 1)] not in self.op.viewed:
             a, cell = read_later(a, cell)
         if cell[0] != version:
             raise _version_error(self, a, cell[0], version, self.edges[i])

@@ -33,6 +33,7 @@ linear_op = Op(
     _linear, "linear", grad_name="AddmmBackward0",
     meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear", family="product", sparse="affine"),
 )  # fmt: skip
+linear_op.viewed = ("w",)
 
 
 def _rows(x: Tensor) -> Tensor:

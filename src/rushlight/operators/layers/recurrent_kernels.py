@@ -97,6 +97,7 @@ def _lstm_grad_body(
 lstm_sequence = Op(
     _lstm_body, "lstm_sequence", grad_name="LstmBackward0", facts=Facts(autocast="low", onnx="lstm")
 )
+lstm_sequence.viewed = ("w_hh",)
 lstm_sequence_grad = Op(_lstm_grad_body, "lstm_sequence_grad")
 
 
@@ -174,6 +175,7 @@ def _gru_grad_body(
 gru_sequence = Op(
     _gru_body, "gru_sequence", grad_name="GruBackward0", facts=Facts(autocast="low", onnx="gru")
 )
+gru_sequence.viewed = ("w_hh",)
 gru_sequence_grad = Op(_gru_grad_body, "gru_sequence_grad")
 
 
@@ -229,6 +231,7 @@ def _rnn_grad_body(
 rnn_sequence = Op(
     _rnn_body, "rnn_sequence", grad_name="RnnBackward0", facts=Facts(autocast="low", onnx="rnn")
 )
+rnn_sequence.viewed = ("w_hh",)
 rnn_sequence_grad = Op(_rnn_grad_body, "rnn_sequence_grad")
 
 

@@ -286,6 +286,7 @@ cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
     grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index"), vmap="cross_entropy", autocast="float32", aten="cross_entropy_loss entropy"),
 )  # fmt: skip
+cross_entropy_fused.viewed = ("x",)
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",
     meta=lambda gy, x, stats, target, **_: (x.shape, x.dtype), facts=Facts(vmap="cross_entropy_grad"),

@@ -56,7 +56,10 @@ def _copied(a: Any, memo: dict) -> Any:
         return _dense_copy(a)
     held = memo.get(id(root))
     if held is None:
-        held = memo[id(root)] = root, _dense_copy(root)  # the root is held, so that its id stays its own
+        held = memo[id(root)] = (
+            root,
+            _dense_copy(root),
+        )  # the root is held, so that its id stays its own
     if root is a:
         return held[1]
     size, stride, offset = geometry(a)
