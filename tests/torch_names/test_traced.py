@@ -430,3 +430,26 @@ def test_what_runs_at_once_reads_nothing_that_is_about_to_change():
     calls = []
     assert make(lambda f: f) == make(lambda f: calls.append(Calls(f)) or calls[0])
     assert calls[0].launched > 4
+
+
+class Optional(nn.Module):
+    def forward(self, x, y=None):
+        return x * 2 if y is None else x + y
+
+
+class Between(nn.Module):
+    def forward(self, x, y=None, by=2):
+        return x * by if y is None else x + y
+
+
+@pytest.mark.filterwarnings("ignore:jit.script")
+def test_a_scripted_file_takes_no_argument_of_which_its_python_asks_whether_it_is_none():
+    file = io.BytesIO()
+    rl.jit.script(Optional()).save(file)
+    file.seek(0)
+    loaded = rl.jit.load(file)
+    assert loaded(rl.ones(2)).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3"):
+        loaded(rl.ones(2), rl.ones(2))
+    with pytest.raises(rl.base.errors.NotYet, match="behind one that may be None"):
+        rl.jit.script(Between()).save(io.BytesIO())

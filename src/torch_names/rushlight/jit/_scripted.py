@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -27,10 +28,16 @@ def program_of(scripted: Any, asked: str) -> Any:
         return scripted
     name = scripted.original_name if isinstance(scripted, Module) else scripted.__name__
     called = scripted if isinstance(scripted, Module) else scripted.__wrapped__
+    told = inspect.signature(called.forward if isinstance(called, Module) else called).parameters
+    absent = {p: None for p, said in told.items() if said.default is None}
+    if [*told][len(told) - len(absent) :] != [*absent]:
+        raise NotYet(f"jit.script: {asked} of {name}: arguments stand behind one that may be None")
     try:
-        return GraphModule(
-            called if isinstance(called, Module) else Module(), _deep()().trace(called), name
-        )
+        # `x is None` is decided here, so the program takes none of these arguments.
+        graph = _deep()().trace(called, absent)
+        for node in [n for n in graph.nodes if n.op == "placeholder"][len(told) - len(absent) :]:
+            graph.erase_node(node)
+        return GraphModule(called if isinstance(called, Module) else Module(), graph, name)
     except (TraceError, TypeError, RuntimeError) as error:
         raise NotYet(
             f"jit.script: {asked} of {name}: its Python decides by values or sizes of tensors, and rushlight compiles no "
