@@ -275,52 +275,40 @@ def variable(pid: int, name: str) -> str | None:
     return next((p.partition(b"=")[2].decode() for p in pairs if p.startswith(name.encode() + b"=")), None)  # fmt: skip
 
 
-def kill_a_rank(folder: Path, rank: int, after: float) -> None:
-    """Start a job, kill one rank some time after all have begun: the rest ends, and says which it was."""
-    for old in folder.glob("pid-*"):
-        old.unlink()
-    words = [sys.executable, "-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "resumes.py"), str(folder)]  # fmt: skip
-    job = subprocess.Popen([*words, "100000", "slowly"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())  # fmt: skip
-    try:
-        until = time.monotonic() + 600
-        while not all((folder / f"pid-{r}").exists() for r in range(2)):
-            assert time.monotonic() < until and job.poll() is None
-            time.sleep(0.02)
-        time.sleep(after)
-        victims = [int((folder / f"pid-{r}").read_text().split()[0]) for r in range(2)]
-        os.kill(victims[rank], signal.SIGKILL)
-        said = job.communicate(timeout=900)[0]
-    finally:
-        if job.poll() is None:
-            job.kill()
-            job.wait()
-    assert job.returncode == 137, said
-    assert f"rank {rank} (pid {victims[rank]} on " in said and "was killed by SIGKILL" in said, said
-    for pid in victims:
-        assert (
-            not Path(f"/proc/{pid}/cmdline").exists()
-            or not Path(f"/proc/{pid}/cmdline").read_bytes()
-        )
+def reached(folder: Path) -> int:
+    import rushlight as rl
+
+    path = folder / "last.pt"
+    return rl.load(path, weights_only=True)["step"] if path.exists() else 0
 
 
 @needs_mpi
-def test_a_killed_rank_is_named_and_the_run_resumes(tmp_path: Path) -> None:
-    kills = int(os.environ.get("RUSHLIGHT_TEST_KILLS", "2"))
+def test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes(tmp_path: Path, monkeypatch) -> None:  # fmt: skip
+    """Two points of a step, or with RUSHLIGHT_TEST_KILLS=all each of both ranks: of forward, of backward, of the exchange, of the save."""
     chance = random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0")))
-    for _ in range(kills):
-        kill_a_rank(tmp_path, chance.randrange(2), chance.uniform(0, 1.0))
-    import rushlight as rl
-
-    reached = (
-        rl.load(tmp_path / "last.pt", weights_only=True)["step"]
-        if (tmp_path / "last.pt").exists()
-        else 0
-    )
-    steps = str(reached + 5)
+    points = [(rank, point) for rank in range(2) for point in range(20)]
+    if os.environ.get("RUSHLIGHT_TEST_KILLS") != "all":
+        points = chance.sample(points, 2)
+    for rank, point in points:
+        for old in tmp_path.glob("pid-*"):
+            old.unlink()
+        with monkeypatch.context() as patch:
+            patch.setenv("TEST_DIES", f"{rank} {reached(tmp_path)} {point}")
+            job = launch(2, "resumes.py", str(tmp_path), "100000")
+        said = job.stdout + job.stderr
+        pids = [int((tmp_path / f"pid-{r}").read_text().split()[0]) for r in range(2)]
+        assert job.returncode == 137, said
+        assert f"rank {rank} (pid {pids[rank]} on " in said and "was killed by SIGKILL" in said, said  # fmt: skip
+        for pid in pids:
+            command = Path(f"/proc/{pid}/cmdline")
+            assert not command.exists() or not command.read_bytes()
+        print(
+            rank, point, reached(tmp_path), *re.findall(r"points \d+", said)
+        )  # shown by pytest -s
+    at = reached(tmp_path)
+    steps = str(at + 5)
     done = launch(2, "resumes.py", str(tmp_path), steps)
-    assert done.returncode == 0 and (reached == 0 or f"segment {reached} 2" in done.stdout), (
-        done.stdout
-    )
+    assert done.returncode == 0 and f"segment {at} 2" in done.stdout, done.stdout
     (tmp_path / "whole").mkdir()
     whole = launch(2, "resumes.py", str(tmp_path / "whole"), steps)
     weights = [re.findall(r"weights (.*)", d.stdout) for d in (done, whole)]

@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import io
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
 import pytest
 
-from test_distributed import HERE, environment, free_port, needs_mpi, python
+from test_distributed import HERE, environment, free_port, launch, needs_mpi, python
 from test_distributed_meeting import needs_mpich, on, two_hosts
 
 pytestmark = needs_mpi
@@ -142,6 +145,29 @@ def test_ray_train(tmp_path: Path, monkeypatch) -> None:
         version, text = (tmp_path / f"losses-{rank}").read_text().splitlines()
         assert "+rushlight" in version, done.stdout + done.stderr
         assert losses(text)[0] == pytest.approx(one, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kind, workers", [("webdataset", 0), ("webdataset", 1), ("parquet", 0), ("json", 0)]
+)
+def test_shards_are_read_once_by_any_number_of_ranks(kind: str, workers: int, tmp_path: Path) -> None:  # fmt: skip
+    if importlib.util.find_spec("webdataset" if kind == "webdataset" else "datasets") is None:
+        pytest.skip("nightly: webdataset, or datasets, is not installed")
+    for k in range(8):
+        rows = [json.dumps({"i": i}) for i in range(25 * k, 25 * k + 25)]
+        (tmp_path / f"shard-{k}.json").write_text("\n".join(rows))
+        with tarfile.open(tmp_path / f"shard-{k}.tar", "w") as tar:
+            for i, row in enumerate(rows):
+                member = tarfile.TarInfo(f"{25 * k + i}.json")
+                member.size = len(row)
+                tar.addfile(member, io.BytesIO(row.encode()))
+        if kind == "parquet":
+            table = pytest.importorskip("pyarrow").table({"i": range(25 * k, 25 * k + 25)})
+            pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"shard-{k}.parquet")  # fmt: skip
+    for count in (2, 3):
+        done = launch(count, "shards_style.py", kind, str(tmp_path), str(workers))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("+rushlight") == done.stdout.count("once True") == count, done.stdout  # fmt: skip
 
 
 def slurm(rank: int) -> dict[str, str]:

@@ -47,7 +47,7 @@ REST: dict[str, int] = {
     "test_data_workers.py": 4,
     "test_dezero_steps.py": 4,
     "test_distributed.py": 6,
-    "test_distributed.py::test_a_killed_rank_is_named_and_the_run_resumes": 0,
+    "test_distributed.py::test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes": 0,
     "test_distributed.py::test_checkpoint_is_read_by_another_number_of_ranks": 0,
     "test_distributed.py::test_checkpoint_of_copies_is_read_by_other_wrappers": 0,
     "test_distributed.py::test_train_by_two_ranks_is_the_training_of_one": 0,
