@@ -1,4 +1,4 @@
-"""Several ranks: what they cost and gain here, and a model of what they would on eight GPUs and 64 hosts.
+"""Several ranks: what they cost and gain here, and a model of what they would on eight GPUs and 128 hosts.
 
     python benchmarks/scaling.py --measure --out benchmarks/results/scaling-DATE-MACHINE.json     needs rushlight[mpi]; nothing else may run
     python benchmarks/scaling.py --measure --device cuda --out ...     NCCL with one rank, two ranks on one GPU through the host

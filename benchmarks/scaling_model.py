@@ -202,10 +202,10 @@ def bound(net: Network, gpus: int, hosts: int, inside: Link, between: Link, expo
 
 
 def predictions(measured: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The table: every network on one host of 1 to 8 GPUs and on up to 64 such hosts."""
+    """The table: every network on one host of 1 to 8 GPUs and on up to 128 such hosts."""
     rows = []
     for net in [fitted_to(n, measured) for n in NETWORKS]:
-        for gpus, hosts in ((1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 8), (8, 64)):
+        for gpus, hosts in ((1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 8), (8, 64), (8, 128)):
             for name, link in (
                 ("8 cards of 400 Gbit/s", NETWORK),
                 ("1 card of 100 Gbit/s", ONE_CARD),
