@@ -209,7 +209,14 @@ def test_two_networks_without_ssh_are_one_world_and_a_lost_one_is_named() -> Non
         for rank in ranks:
             assert rank.stdout is not None and rank.stdout.readline().startswith("sum 10.0 10.0")
         _ip("-n", b, "link", "set", cable, "down")  # nobody says goodbye
+        cut = time.time()
         told = ended(*ranks)
+        late = [
+            float(found) - cut
+            for _, text in told
+            for found in re.findall(r"told at ([\d.]+)", text)
+        ]
+        print("told after", [round(seconds, 1) for seconds in late], "s")  # shown by pytest -s
         assert [code for code, _ in told] == [4] * 4, told
         for rank in (0, 2):
             lost = "rank [13] \\(its host is not reached any more\\)"  # the first that is noticed, or both

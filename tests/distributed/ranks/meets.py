@@ -3,6 +3,7 @@
 import datetime
 import os
 import sys
+import time
 
 import rushlight as rl
 import rushlight.distributed as dist
@@ -33,6 +34,6 @@ if "wait" in sys.argv:  # until somebody else is gone
         while True:
             dist.all_reduce(rl.ones(1))
     except RuntimeError as error:
-        print("told:", error, flush=True)
+        print("told at", time.time(), error, flush=True)
         sys.exit(4)
 dist.destroy_process_group()

@@ -19,11 +19,12 @@ from .children.sitecustomize import ALIASES, HERE
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"  # the torchvision that belongs to it
 VERSIONS = {"torch": TORCH, "torchvision": TORCHVISION}
-# Packages whose compiled parts call PyTorch's own library. Where they are installed beside it they count as missing
-# under the alias: libraries ask whether they are there, and do without them.
+# Packages whose compiled parts call PyTorch's own library, or (torchdata) that are made of the inner parts of its
+# loader. Where they are installed beside it they count as missing under the alias: libraries ask whether they are
+# there, and do without them.
 COMPILED_FOR_PYTORCH = (
     "apex", "bitsandbytes", "deepspeed", "fbgemm_gpu", "flash_attn", "flash_attn_interface", "pyg_lib",
-    "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv", "torchao", "torchaudio", "torchcodec",
+    "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv", "torchao", "torchaudio", "torchcodec", "torchdata",
     "torchtext", "transformer_engine", "xformers",
 )  # fmt: skip
 

@@ -18,9 +18,7 @@ def explain(error: BaseException, trace: TracebackType | None) -> str | None:
     where = _users_line(trace)
     hidden = getattr(error, "name", None)
     if hidden in alias.COMPILED_FOR_PYTORCH and sys.modules.get(hidden, error) is None:
-        return (
-            f"{hidden} was compiled for PyTorch's own library; it counts as missing here ({where})"
-        )
+        return f"{hidden} needs the inside of PyTorch's own library; it counts as missing here ({where})"
     if asked is None or where is None:
         return None
     owner, name, known = asked

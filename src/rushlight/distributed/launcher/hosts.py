@@ -132,7 +132,7 @@ class Attempts:
                 number += 1
         except DistNetworkError:
             raise RuntimeError(
-                f"the first host, {self.chosen.master_addr}, has ended the job"
+                f"the first host, {self.chosen.master_addr}, has ended the job or is not reached any more"
             ) from None
 
     def _another(self, agreed: Agreed) -> None:
