@@ -107,9 +107,28 @@ def test_messages(case: Any) -> None:
         call()
 
 
+@pytest.mark.parametrize("n", [2, 40, 200])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["one", "several"])
+def test_matrices_without_an_answer_are_refused_on_every_device(
+    device: str, n: int, batch: tuple
+) -> None:
+    good = rl.eye(n).expand(*batch, n, n).clone()
+    bad = good.clone()
+    bad[..., 1, 1] = 0
+    element = r"\(Batch element 0\): " if batch else ""
+    for call, words in {
+        rl.linalg.inv: "linalg.inv: " + element + "The diagonal element 2 is zero",
+        rl.linalg.cholesky: "linalg.cholesky: " + element + ".*the leading minor of order 2 is",
+        lambda a: rl.linalg.solve(a, a): "torch.linalg.solve: " + element + ".*is singular",
+    }.items():  # fmt: skip
+        call(good.to(device))
+        with pytest.raises(rl.linalg.LinAlgError, match=words):
+            call(bad.to(device))
+    assert rl.linalg.inv_ex(bad.to(device)).info.flatten()[0] == 2
+    assert rl.linalg.cholesky_ex(bad.to(device)).info.flatten()[0] == 2
+
+
 def test_singular_matrices_raise_their_own_error() -> None:
-    with pytest.raises(rl.linalg.LinAlgError):
-        rl.linalg.inv(rl.zeros(2, 2))
     inverse, info = rl.linalg.inv_ex(rl.zeros(2, 2))
     assert info.item() == 1 and inverse.shape == (2, 2)
     assert rl.linalg.cholesky_ex(-rl.eye(2)).info.item() == 1

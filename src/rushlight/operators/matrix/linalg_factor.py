@@ -24,6 +24,7 @@ from .linalg_rules import (
     check_square,
     columns,
     eye_like,
+    in_numpy,
     lu_raw,
 )
 from .linalg_solve import solve, triangular_op
@@ -148,7 +149,7 @@ def _cholesky(xp: ArrayModule, x: Array) -> Any:
     try:
         return xp.linalg.cholesky(x) if xp is not np else _without_nan(np.asarray(x))
     except np.linalg.LinAlgError:
-        number, order = _first_bad_minor(np.asarray(x))
+        number, order = _first_bad_minor(in_numpy(x))
         raise LinAlgError(
             f"linalg.cholesky: {batch_label(x.shape[:-2], number)}The factorization could not be "
             "completed because the input is not positive-definite (the leading minor of order "

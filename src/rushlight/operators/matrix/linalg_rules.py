@@ -11,6 +11,7 @@ from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
+from ...runtime.devices import backend_of_type
 from ..memory.copies import clone_op
 
 
@@ -80,6 +81,11 @@ def leading(xp: ArrayModule, a: Any) -> tuple[int, ...]:
 
 def batch_label(shape: tuple[int, ...], number: int) -> str:
     return f"(Batch element {number}): " if shape else ""
+
+
+def in_numpy(x: Array) -> np.ndarray:
+    """The numbers of an array of any device, for the words of an error."""
+    return x if isinstance(x, np.ndarray) else backend_of_type(x.__class__).to_host(x)
 
 
 def lu_raw(xp: ArrayModule, x: Array) -> tuple[Any, Any]:

@@ -24,6 +24,7 @@ from .linalg_rules import (
     check_square,
     columns,
     eye_like,
+    in_numpy,
     lu_raw,
 )  # fmt: skip
 
@@ -35,7 +36,7 @@ def _inv(xp: ArrayModule, x: Array) -> Any:
     try:
         return xp.linalg.inv(x)
     except np.linalg.LinAlgError:
-        singular = _first_singular(xp, x)
+        singular = _first_singular(in_numpy(x))
         if singular is None:
             return _substituted(xp, x, xp.broadcast_to(xp.eye(x.shape[-1], dtype=x.dtype), x.shape))
         number, pivot = singular
@@ -45,14 +46,14 @@ def _inv(xp: ArrayModule, x: Array) -> Any:
         ) from None
 
 
-def _first_singular(xp: ArrayModule, x: Any) -> tuple[int, int] | None:
+def _first_singular(x: np.ndarray) -> tuple[int, int] | None:
     """The batch number of the first singular matrix, and its first zero pivot (from 1).
 
     None where no pivot is zero: some LAPACKs take NaN for a singular matrix, too.
     """
-    factored, _ = lu_raw(xp, x)
-    pivots = xp.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
-    found = np.argwhere(np.asarray(pivots == 0))
+    factored, _ = lu_raw(np, x)
+    pivots = np.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
+    found = np.argwhere(pivots == 0)
     return (int(found[0][0]), int(found[0][1]) + 1) if len(found) else None
 
 
@@ -146,7 +147,7 @@ def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
     try:
         return xp.linalg.solve(wide, y)
     except np.linalg.LinAlgError:
-        singular = _first_singular(xp, x)
+        singular = _first_singular(in_numpy(x))
         if singular is None:
             return _substituted(xp, wide, y)
         number, _ = singular

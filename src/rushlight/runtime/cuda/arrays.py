@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
+import cupyx
 import numpy as np
 
 if TYPE_CHECKING:
@@ -54,6 +55,20 @@ class _NumpyLib:
     stride_tricks = _Strides
 
 
+class _Linalg:
+    """`cupy.linalg`, which tells as NumPy's does that there is no answer; the host waits for that."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(cupy.linalg, name)
+
+        def telling(*args: Any, **kwargs: Any) -> Any:
+            with cupyx.errstate(linalg="raise"):
+                return found(*args, **kwargs)
+
+        setattr(self, name, telling)
+        return telling
+
+
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -61,6 +76,7 @@ class _Cupy:
     """`cupy` with the gaps filled; everything else is CuPy's own."""
 
     lib = _NumpyLib
+    linalg = _Linalg()
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(cupy, name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Steps = tuple[int, int, int]  # from matrix to matrix, row to row, column to column, in elements
 SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE = range(7)
-_MOST_ROWS = 128
+_MOST_ROWS = {INVERSE: 64, CHOLESKY: 64}  # beyond them the library's are quicker on an H200
 _BLOCK = 128  # threads that share a block among matrices
 _X, _Y, _OUT, _SECOND, _SWAPS, _ORDER = range(6)  # places of the addresses
 
@@ -61,7 +61,13 @@ def _launch(
     m = n if y is None else y.shape[-1]
     batch = x.shape[:-2] if y is None else broadcast_shapes(x.shape[:-2], y.shape[:-2])
     count = prod(batch)
-    if dtype.char not in "fd" or not 0 < n <= _MOST_ROWS or x.shape[-2] != n or not count or not m:
+    if (
+        dtype.char not in "fd"
+        or not 0 < n <= _MOST_ROWS.get(task, 128)
+        or x.shape[-2] != n
+        or not count
+        or not m
+    ):
         return None
     if y is not None and (y.dtype != dtype or y.shape[-2] != n):
         return None
@@ -69,7 +75,7 @@ def _launch(
     if lies[0] is None or (y is not None and lies[1] is None):
         return None
     width = n if task in (DETERMINANT, LOGARITHM, FACTORS, CHOLESKY) else n + m
-    group = 8 if n <= 8 and width <= 24 else 32 if n <= 32 else 256
+    group = 8 if n <= 8 and width <= 24 else 32 if n <= 16 else 256
     held = max(1, _BLOCK // group)
     room = held * n * (width * dtype.itemsize + 4)
     if room > block_room():
