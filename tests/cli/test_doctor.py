@@ -13,6 +13,7 @@ import rushlight as rl
 from cli_help import COMMAND, ROOT, environment
 from rushlight.cli import doctor, main, speed
 from rushlight.cli.doctor import Requirement
+from rushlight.cli.pick_device import has_nvidia
 
 
 def looked(capsys, *words: str) -> tuple[int, dict]:
@@ -151,3 +152,11 @@ def test_the_speed_check_runs(monkeypatch) -> None:
     monkeypatch.setattr(speed, "free_memory", lambda: 2.0**25)
     names = [figure.name for figure in speed._cpu()]
     assert names == ["product", "product", "memory", "calls"] and len(calls) == 6
+
+
+def test_a_linux_that_lists_no_hardware_has_no_gpu(monkeypatch) -> None:
+    """A container without /sys, as that of a build, gets no advice that cannot help."""
+    monkeypatch.setattr("glob.glob", lambda pattern: [])
+    for system, may in (("linux", False), ("win32", True)):
+        monkeypatch.setattr("sys.platform", system)
+        assert has_nvidia() == may

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+import sys
 
 from .errors import UsageError
 from .suggest import did_you_mean
@@ -62,7 +63,7 @@ def has_nvidia() -> bool:
         except OSError:
             continue
     # Systems that do not list their hardware this way (Windows, macOS) may have one.
-    return not listed and not glob.glob("/sys/bus")
+    return not listed and sys.platform != "linux"
 
 
 def _lower(sentence: str) -> str:
