@@ -193,6 +193,7 @@ def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, 
             "exp": [
                 calls.call(calls.Runtime.cudaLaunchKernel_v7000, 1, now, now + 9, here),
                 calls.call(calls.Driver.cuLaunchKernel, 2, now + 1, now + 5, here),
+                calls.call(calls.Runtime.cudaMalloc_v3020, 9, now + 6, now + 8, here),
                 calls.kernel("_Z3expPf", 2, now + 1_000, now + 3_000),
             ],
             "add": [
@@ -208,11 +209,12 @@ def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, 
         return call()
 
     with door.listening(launches), rushlight.profiler.profile(with_stack=True) as p:
-        assert cupti.on == {10, 1, 2, "cuLaunchKernel", "cuGraphLaunch_ptsz", "cudaLaunchKernel_v7000"}  # fmt: skip
+        assert cupti.on == {10, 1, 2, 4, 5}
         with rushlight.profiler.record_function("block"):
             x.exp()
         x + 1  # noqa: B018
     assert cupti.on == set()
+    assert str(p.events()[-1].device_type) == "DeviceType.CUDA"
     rows = {(row.key, row.device_type.name): row for row in p.key_averages()}
     times = {at: row.device_time_total for at, row in rows.items() if row.device_time_total}
     assert {at: round(us, 3) for at, us in times.items()} == {

@@ -69,12 +69,6 @@ class Cupti(SimpleNamespace):
     def activity_disable(self, kind: int) -> None:
         self.on.discard(kind)
 
-    def activity_enable_driver_api(self, cbid: int, on: int) -> None:
-        (self.on.add if on else self.on.discard)(Driver(cbid).name)
-
-    def activity_enable_runtime_api(self, cbid: int, on: int) -> None:
-        (self.on.add if on else self.on.discard)(Runtime(cbid).name)
-
     def activity_flush_all(self, flag: int) -> None:
         self.completed(self.waiting)
         self.waiting = []

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 from contextlib import suppress
-from enum import IntEnum
+from enum import Enum
 from typing import Any, NamedTuple
 
 
@@ -21,7 +21,7 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
-class DeviceType(IntEnum):
+class DeviceType(Enum):
     """Where an event took place, by PyTorch's numbers.
 
     Example:

@@ -342,7 +342,8 @@ class profile:  # noqa: N801
 
 def _stack() -> list[str]:
     """The lines that called this library, the innermost first."""
-    frame, lines = sys._getframe(2), []
+    frame: Any = sys._getframe(2)
+    lines = []
     while frame is not None:
         if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
             code = frame.f_code

@@ -30,8 +30,8 @@ def work(records: Iterable[Record], events: list[FunctionEvent], thread: int) ->
             found.append(call)
             by = outer.get(r.where)
             if by is None or r.begin >= by.begin + by.took:
-                outer[r.where], at = call, bisect_right(begins, r.begin) - 1
-                by = hosts[at] if at >= 0 and r.where == thread else None
+                outer[r.where], last = call, bisect_right(begins, r.begin) - 1
+                by = hosts[last] if last >= 0 and r.where == thread else None
                 while by is not None and not by.begin <= r.begin <= by.begin + by.took:
                     by = by.cpu_parent
             if by is not None:
@@ -68,9 +68,9 @@ def chrome(
     calls = {e.args["correlation"]: e for e in events if e.device_index is None and "correlation" in e.args}  # fmt: skip
     for number, e in enumerate(events):
         on_gpu = e.device_index is not None
-        at = (e.device_index, e.thread) if on_gpu else (here, e.thread)
+        at = (here if e.device_index is None else e.device_index, e.thread)
         rows.setdefault(at, f"GPU {at[0]}" if on_gpu else "CPU")
-        place = {"pid": at[0], "tid": at[1], "ts": (e.begin - start) * 1e6}
+        place: dict[str, Any] = {"pid": at[0], "tid": at[1], "ts": (e.begin - start) * 1e6}
         args = {"External id": number, **e.args}
         if e.input_shapes:
             args["Input Dims"] = e.input_shapes
@@ -83,25 +83,25 @@ def chrome(
             begin = {"pid": here, "tid": call.thread, "ts": (call.begin - start) * 1e6}
             made += [{"ph": "s", **arrow, **begin}, {"ph": "f", "bp": "e", **arrow, **place}]
     for when, device, used, held in memory:
-        at = {"pid": here, "tid": host, "ts": (when - start) * 1e6}
+        place = {"pid": here, "tid": host, "ts": (when - start) * 1e6}
         told = {
             "Total Allocated": used,
             "Total Reserved": held,
             "Device Type": 1,
             "Device Id": device,
         }
-        made.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", **at, "args": told})  # fmt: skip
+        made.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", **place, "args": told})  # fmt: skip
         counts = {"allocated": used, "reserved": held}
-        made.append({"ph": "C", "name": f"memory of GPU {device}", **at, "args": counts})
+        made.append({"ph": "C", "name": f"memory of GPU {device}", **place, "args": counts})
     for (process, row), name in rows.items():
         gpu = name != "CPU"
-        told = {
+        rest: dict[str, dict[str, Any]] = {
             "process_name": {"name": "python"}, "process_labels": {"labels": name},
             "process_sort_index": {"sort_index": 5_000_000 + process if gpu else process},
             "thread_name": {"name": f"stream {row}" if gpu else f"thread {row} (python)"},
             "thread_sort_index": {"sort_index": row},
         }  # fmt: skip
-        made += [{"ph": "M", "name": k, "ts": 0, "pid": process, "tid": row, "args": v} for k, v in told.items()]  # fmt: skip
+        made += [{"ph": "M", "name": k, "ts": 0, "pid": process, "tid": row, "args": v} for k, v in rest.items()]  # fmt: skip
     began = time.time_ns() - int((time.perf_counter() - start) * 1e9)
     head = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": began}
     return json.dumps({**head, **metadata, "traceEvents": made})

@@ -21,7 +21,13 @@ _SUFFIX = re.compile(r"(_v\d+)?(_pt[ds][sz])?(_v\d+)?$")
 _COPY = " HtoD DtoH HtoA AtoH AtoA AtoD DtoA DtoD HtoH PtoP".split(" ")  # by CUPTI's numbers
 _MEMORY = "Unknown Pageable Pinned Device Array Managed Device Managed".split()
 _DRIVER, _RUNTIME = 1, 2  # domains of calls
-_WORK = (10, 1, 2)  # kinds of records: kernels, also side by side; copies; memory that is filled
+_KINDS = (
+    10,
+    1,
+    2,
+    4,
+    5,
+)  # of records: kernels, also side by side; copies; memory that is filled; calls
 
 
 class Refused(Exception):
@@ -47,10 +53,14 @@ def read(a: Any, offset: float, name_of_call: Callable[[int, int], str]) -> Reco
     if not a.end:  # it was not timed
         return None
     if kind in (4, 5):
-        name = _SUFFIX.sub("", name_of_call(_DRIVER if kind == 4 else _RUNTIME, a.cbid))
+        name = name_of_call(_DRIVER if kind == 4 else _RUNTIME, a.cbid)
+        if not _CALLS.match(name):
+            return None
         args = {"cbid": a.cbid, "correlation": a.correlation_id}
         kind = "cuda_driver" if kind == 4 else "cuda_runtime"
-        return Record(kind, name, begin, took, a.correlation_id, a.thread_id, None, args)
+        return Record(
+            kind, _SUFFIX.sub("", name), begin, took, a.correlation_id, a.thread_id, None, args
+        )
     args = {"device": a.device_id, "context": a.context_id, "stream": a.stream_id, "correlation": a.correlation_id}  # fmt: skip
     if a.graph_node_id:
         args |= {"graph id": a.graph_id, "graph node id": a.graph_node_id}
@@ -90,6 +100,7 @@ class _Watcher:
     def __init__(self, cupti: Any) -> None:
         self.cupti, self.offset, self.lock = cupti, 0.0, new_lock()
         self.sinks: tuple[Callable[[Record], Any], ...] = ()
+        self.name_of_call = lru_cache(4096)(cupti.get_callback_name)
         tables = {_DRIVER: cupti.driver_api_trace_cbid, _RUNTIME: cupti.runtime_api_trace_cbid}
         self.calls = [(d, int(c)) for d, table in tables.items() for c in table if _CALLS.match(c.name)]  # fmt: skip
         cupti.set_thread_id_type(cupti.ActivityThreadIdType.SYSTEM)
@@ -120,13 +131,8 @@ class _Watcher:
 
     def switch(self, on: bool) -> None:
         """Let CUPTI note work and calls, or stop it."""
-        cupti = self.cupti
-        for kind in _WORK:
-            (cupti.activity_enable if on else cupti.activity_disable)(kind)
-        for domain, call in self.calls:
-            one = cupti.activity_enable_driver_api if domain == _DRIVER else cupti.activity_enable_runtime_api  # fmt: skip
-            with suppress(Exception):  # a call that this driver does not have
-                one(call, int(on))
+        for kind in _KINDS:
+            (self.cupti.activity_enable if on else self.cupti.activity_disable)(kind)
 
     def clock(self) -> float:
         """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
@@ -139,7 +145,7 @@ class _Watcher:
     def completed(self, activities: list[Any]) -> None:
         """A buffer of records, which are CUPTI's own and are read at once."""
         for one in activities:
-            record = read(one, self.offset, self.cupti.get_callback_name)
+            record = read(one, self.offset, self.name_of_call)
             if record is not None:
                 for sink in self.sinks:
                     sink(record)
