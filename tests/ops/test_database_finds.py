@@ -157,6 +157,22 @@ torch.nn.functional.nll_loss(torch.ones(4), torch.tensor([1, 2, 3]))
 torch.nn.utils.rnn.pack_padded_sequence(torch.ones(0, 0), [])
 torch.nn.utils.rnn.pad_packed_sequence(torch.nn.utils.rnn.PackedSequence(torch.ones(0, 5), torch.tensor([], dtype=torch.int64), None, None))
 (lambda w: torch.autograd.grad(torch.nn.functional.embedding_bag(torch.zeros(0, dtype=torch.int64), w, torch.tensor([0, 0]), mode="max").sum(), w))(torch.ones(4, 3, requires_grad=True))
+[torch.zeros(0, 5, 64).view(d).stride() for d in (torch.int16, torch.float64, torch.int32)]
+torch.as_strided(torch.zeros(2, 3), [1], [1], 2**61 - 1)
+torch.as_strided(torch.zeros(2, 3), [3], [2**61], 1)
+torch.zeros(4, 4, 3)[:, :, 1:].view(torch.float64)
+torch.view_as_complex(torch.as_strided(torch.randn(3, 3), (2, 2), (1, 1)))
+torch.view_as_complex(torch.zeros(7)[1:5].view(2, 2))
+torch.ones(3, dtype=torch.complex64).sort()
+torch.ones(3, dtype=torch.complex64).kthvalue(1)
+torch.ones(3, dtype=torch.complex64).mode()
+(lambda b: (b.grad_fn.register_hook(lambda gi, go: ()), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
+(lambda b: (b.grad_fn.register_hook(lambda gi, go: gi + (torch.ones(2),)), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
+(lambda b: (b.grad_fn.register_hook(lambda gi, go: (torch.ones(2),)), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
+(lambda b: (b.grad_fn.register_prehook(lambda go: [go[0]]), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
+(lambda b: (b.grad_fn.register_prehook(lambda go: (torch.ones(2),)), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
+(lambda m: (m.register_backward_hook(lambda *a: ()), m(torch.ones(2, requires_grad=True)).sum().backward()))(torch.nn.ReLU())
+(torch.manual_seed(0), torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 3, dtype=torch.complex64)).weight)[1]
 """.strip().splitlines()
 
 

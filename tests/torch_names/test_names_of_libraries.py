@@ -28,6 +28,56 @@ def test_swap_tensors(lib):
 
 
 @BOTH
+@pytest.mark.parametrize("way", ["keep", "overwrite", "swap"])
+def test_what_a_conversion_does_with_parameters(lib, way):
+    """`torch.__future__`: parameters are changed, replaced, or swapped, and so are those that are loaded."""
+    net = lib.nn.Linear(2, 1)
+    (net.weight.sum() * 2).backward()
+    weight, grad, values = net.weight, net.weight.grad, net.weight.detach().numpy().copy()
+    future = lib.__future__
+    names = {"overwrite": "overwrite_module_params", "swap": "swap_module_params"}
+    turn = (
+        getattr(future, f"set_{names[way]}_on_conversion", None)
+        if way in names
+        else lambda on: None
+    )
+    turn(True)
+    try:
+        net.double()
+        assert (net.weight is weight) == (way != "overwrite")
+        assert net.weight.dtype == lib.float64 and net.weight.requires_grad
+        assert net.weight.detach().numpy().tolist() == values.tolist()
+        assert net.weight.grad.dtype == lib.float64 and net.weight.grad.tolist() == [[2.0, 2.0]]
+        assert (net.weight.grad is grad) == (way != "overwrite")
+        held = net.weight
+        net.load_state_dict({"weight": lib.ones(1, 2), "bias": lib.zeros(1)}, assign=True)
+        assert (net.weight is held) == (way == "swap") and net.weight.tolist() == [[1.0, 1.0]]
+        assert net.weight.dtype == lib.float32 and isinstance(net.weight, lib.nn.Parameter)
+    finally:
+        turn(False)
+    assert not future.get_swap_module_params_on_conversion()
+    assert not future.get_overwrite_module_params_on_conversion()
+
+
+@BOTH
+def test_frozen_switches_and_checks(lib, monkeypatch):
+    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
+    monkeypatch.setattr(rushlight.base.config.settings, "flags_frozen", False)
+    check = lib.sparse.check_sparse_tensor_invariants
+    assert not check.is_enabled()
+    with check(), check(False):
+        assert not check.is_enabled()
+    assert check(True)(lambda: check.is_enabled())() and not check.is_enabled()
+    lib.backends.disable_global_flags()
+    with pytest.raises(RuntimeError, match="not allowed to set .*cudnn flags"):
+        lib.backends.cudnn.benchmark = True
+    with lib.backends.cudnn.flags(benchmark=True):
+        assert lib.backends.cudnn.benchmark
+    with lib.backends.__allow_nonbracketed_mutation():
+        lib.backends.cudnn.benchmark = False
+
+
+@BOTH
 def test_loops_as_functions(lib):
     out = lib.while_loop(
         lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (lib.tensor(0), lib.ones(2))

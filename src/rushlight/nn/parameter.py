@@ -258,7 +258,7 @@ class UninitializedTensorMixin:
         """
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
-        array = empty(tuple(shape), device=device, dtype=dtype)._a
+        array = empty(shape, device=device, dtype=dtype)._a
         del self.__dict__["_waiting"]
         self.__class__ = self.cls_to_become
         # The class has changed by now, and `_a` is no longer its property.

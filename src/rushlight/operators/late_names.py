@@ -268,7 +268,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "memory.interop": {
         "Tensor": "__array_wrap__ __copy__ __cuda_array_interface__ __deepcopy__ __dlpack__ __dlpack_device__ __reduce_ex__ "
-         "is_pinned pin_memory record_stream",
+         "is_pinned module_load pin_memory record_stream",
         "torch": "from_dlpack to_dlpack",
     },
     "memory.sharing": {

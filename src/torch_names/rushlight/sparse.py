@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ContextDecorator as _ContextDecorator
 from typing import Any
 
 from .base import dtypes as _dtypes
+from .base.config import settings as _settings
 from .base.formats import sparse_csr
 from .core.tensor import Tensor
 from .operators.index.scatter_reduce import SUMS_AND_EXTREMES
@@ -12,7 +14,50 @@ from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
 from .operators.matrix.sparse_kernels import summed
 from .operators.shape.join import stack
 
-__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
+__all__ = [
+    "SparseTensor",
+    "addmm",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "softmax",
+    "spdiags",
+    "sum",
+]
+
+
+class check_sparse_tensor_invariants(_ContextDecorator):  # noqa: N801 - PyTorch's name
+    """A switch, block or decorator that asks for the checks of new sparse tensors, which are always made here."""
+
+    def __init__(self, enable: bool = True) -> None:
+        self.state = enable
+        self.saved_state: bool | None = None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether the checks are asked for."""
+        return _settings.sparse_invariants
+
+    @staticmethod
+    def enable() -> None:
+        """Ask for the checks."""
+        _settings.sparse_invariants = True
+
+    @staticmethod
+    def disable() -> None:
+        """Ask for no checks."""
+        _settings.sparse_invariants = False
+
+    def __enter__(self) -> None:
+        if self.saved_state is not None:
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context manager instance for context nesting."
+            )
+        self.saved_state, _settings.sparse_invariants = _settings.sparse_invariants, self.state
+
+    def __exit__(self, *_: object) -> None:
+        assert self.saved_state is not None
+        _settings.sparse_invariants, self.saved_state = self.saved_state, None
 
 
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:

@@ -69,12 +69,29 @@ def run_pre_hooks(node: Node, gs: list[Any]) -> None:
         if index is None:
             replaced = hook(tuple(gs))
             if replaced is not None:
-                gs[:] = list(replaced)
+                _check_all(hook, gs, replaced)
+                gs[:] = replaced
         elif gs[index] is not None:
             replaced = hook(gs[index])
             if replaced is not None:
                 _check_replaced(hook, gs[index], replaced)
                 gs[index] = replaced
+
+
+def _check_all(hook: Callable[..., Any], gs: Sequence[Any], replaced: Any) -> None:
+    """Refuse what a node's hook returned, if it does not fit the gradients that it was shown."""
+    if not isinstance(replaced, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
+    if len(replaced) != len(gs):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(replaced)}, but expected {len(gs)})"
+        )
+    for g, new in zip(gs, replaced):
+        if new is not None and g is None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        if new is not None:
+            _check_replaced(hook, g, new)
 
 
 def _check_replaced(hook: Callable[..., Any], g: Any, replaced: Any) -> None:
@@ -97,7 +114,8 @@ def run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[Any
     for hook in list(node.hooks.values()):
         replaced = hook(tuple(results), tuple(gs))
         if replaced is not None:
-            results = replaced if isinstance(replaced, (tuple, list)) else (replaced,)
+            _check_all(hook, results, replaced)
+            results = replaced
     return results
 
 

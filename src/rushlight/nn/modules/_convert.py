@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any, Self, overload
 
 from ...base import dtypes
+from ...base.config import settings
 from ...base.device import device
 from ...base.dtypes import as_dtype, dtype
 from ...base.formats import memory_format
 from ...core.changes import changes
 from ...core.modes import no_grad
+from ...core.swap import swap_tensors
 from ...core.tensor import Tensor
 from ...operators.create.like import empty_like
 from ...operators.memory.casting import _parse_to
-from ..parameter import is_lazy
+from ..parameter import Parameter, is_lazy
 from ._members import Members, children_first
 
 
@@ -27,13 +29,22 @@ class MapsTensors(Members):
             for module, own in children_first(self, "_apply", MapsTensors._apply):
                 if module is not self:
                     module._apply(fn) if own else module._apply(fn, recurse=False)
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             with no_grad():
-                _replace(param, fn)
-                if param.grad is not None:
-                    param.grad = fn(param.grad.detach())
+                if is_lazy(param):
+                    _replace(param, fn)
+                elif settings.swap_module_params:
+                    self._swap(name, param, fn)
+                elif settings.overwrite_module_params:
+                    changes[0] += 1
+                    new = self._parameters[name] = Parameter(fn(param), param.requires_grad)
+                    new.grad = None if param.grad is None else fn(param.grad.detach())
+                else:
+                    _replace(param, fn)
+                    if param.grad is not None:
+                        _replace(param.grad, fn)
         for name, buf in self._buffers.items():
             if buf is not None:
                 if is_lazy(buf):
@@ -42,6 +53,22 @@ class MapsTensors(Members):
                     changes[0] += 1
                     self._buffers[name] = fn(buf)
         return self
+
+    def _swap(self, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+        """Let a parameter be what `fn` makes of it, for everybody who holds it, and its gradient likewise."""
+        where = f"_apply(): Couldn't swap {type(self).__name__}.{name}"
+        grad, param.grad = param.grad, None
+        try:
+            swap_tensors(param, Parameter(fn(param), requires_grad=param.requires_grad))
+        except Exception as error:
+            param.grad = grad
+            raise RuntimeError(where) from error
+        if grad is not None:
+            try:
+                swap_tensors(grad, fn(grad).requires_grad_(grad.requires_grad))
+            except Exception as error:
+                raise RuntimeError(f"{where}.grad") from error
+            param.grad = grad
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call a function on every module in this one, children first, then on this one; return it.

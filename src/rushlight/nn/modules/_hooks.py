@@ -171,8 +171,14 @@ def _spread(index: list[int] | None, grads: Sequence[Any], n: int) -> tuple:
 def watch_last_node(module: Any, hooks: list[Callable], args: tuple, result: Any) -> None:
     """Call a deprecated (not full) backward hook, which sees only the module's last node."""
     outputs = result if isinstance(result, tuple) else (result,)
-    first = next((t for t in outputs if isinstance(t, Tensor)), None)
-    if first is None or first.grad_fn is None:
+    first = result
+    while not isinstance(first, Tensor):
+        first = (
+            next(v for v in first.values() if isinstance(v, Tensor))
+            if isinstance(first, dict)
+            else first[0]
+        )
+    if first.grad_fn is None:
         return
     missing = _what_is_missed(args, outputs)
     if missing:
@@ -362,6 +368,12 @@ class Hooks:
             result = self.forward(*args, **kwargs)
             result = self._run_forward_hooks(args, kwargs, result, called)
             if gate is not None:
+                if not isinstance(result, (Tensor, tuple)):
+                    warnings.warn(
+                        "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                        f"received {type(result)}",
+                        stacklevel=2,
+                    )
                 result = gate.setup_output_hook(result)
             self._watch_non_full(args, result)
             return result

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import warnings
+import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...base.config import settings
 from ...base.shapes import Size
 from ...core.gradients.tape import RemovableHandle
 from ...core.modes import no_grad
+from ...core.swap import swap_tensors
 from ...core.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from ._global_hooks import HookHandle
@@ -37,10 +40,19 @@ class _WrappedHook:
 
     def __init__(self, hook: Callable, module: Any = None) -> None:
         self.hook = hook
-        self.module = module
+        # Weak: the module holds the hook, and is to end when nobody else holds it.
+        self.module = None if module is None else weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        if self.module is None:
+            return self.hook(*args)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args)
+
+    def __reduce__(self) -> Any:
+        return _WrappedHook, (self.hook, None if self.module is None else self.module())
 
 
 class State(Members):
@@ -339,14 +351,21 @@ class State(Members):
             self._put(name, param, value, assign)
         except Exception as e:  # noqa: BLE001 - collected into one report
             errors.append(
-                f'While copying the parameter named "{key}", whose dimensions in the model are '
+                f'While {"swapping" if settings.swap_module_params else "copying"} the parameter named "{key}", whose dimensions in the model are '
                 f"{'unknown' if lazy else param.size()} and whose dimensions in the checkpoint are "
                 f"{Size(value.shape)}, an exception occurred : {e.args}."
             )
 
     def _put(self, name: str, param: Any, value: Tensor, assign: bool) -> None:
         with no_grad():
-            if not assign:
+            if settings.swap_module_params:
+                given, value = value, param.module_load(value, assign=assign)
+                if value is given or value is param:
+                    raise RuntimeError(
+                        "module_load returned one of self or other, please .detach() the result if returning "
+                        "one of the inputs in module_load"
+                    )
+            elif not assign:
                 if not param.is_meta:
                     param.copy_(value)
                 return
@@ -355,7 +374,10 @@ class State(Members):
                     value.requires_grad_(param.requires_grad)
                 else:
                     value = Parameter(value, requires_grad=param.requires_grad)
-            setattr(self, name, value)
+            if settings.swap_module_params:
+                swap_tensors(param, value)
+            else:
+                setattr(self, name, value)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from ...base.config import settings
@@ -38,6 +40,27 @@ _global_forward_hooks_with_kwargs = GLOBAL.forward_with_kwargs
 _global_buffer_registration_hooks = GLOBAL.registration["buffer"]
 _global_module_registration_hooks = GLOBAL.registration["module"]
 _global_parameter_registration_hooks = GLOBAL.registration["parameter"]
+
+
+class _WithTables(ModuleType):
+    """A module in which such a table may be assigned: every call then looks at what was given."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        table = vars(self).get(name)
+        if not (
+            name.startswith("_global_") and name.endswith("_hooks") and isinstance(table, dict)
+        ):
+            super().__setattr__(name, value)
+        elif table is not value:
+            for key in table:
+                GLOBAL.calls.pop(key, None)
+            table.clear()
+            table.update(value)
+            if name.partition("_hooks")[0].endswith(("backward", "forward", "pre")):
+                GLOBAL.calls.update(value)
+
+
+sys.modules[__name__].__class__ = _WithTables
 
 _TABLES = (
     "_backward_pre_hooks",

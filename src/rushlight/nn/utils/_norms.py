@@ -32,10 +32,10 @@ def power_steps(
 ) -> tuple[Tensor, Tensor]:
     """Better estimates of the first singular vectors, by power iteration."""
     for _ in range(steps):
-        if v_first:
+        if v_first:  # the older function, which has no complex weights
             v = F.normalize(matrix.t().mv(u), dim=0, eps=eps)
             u = F.normalize(matrix.mv(v), dim=0, eps=eps)
         else:
             u = F.normalize(matrix.mv(v), dim=0, eps=eps)
-            v = F.normalize(matrix.t().mv(u), dim=0, eps=eps)
+            v = F.normalize(matrix.mH.mv(u), dim=0, eps=eps)
     return u, v

@@ -241,7 +241,7 @@ class _SpectralNorm(Module):
                 u, v = power_steps(matrix, self._u, self._v, self.n_power_iterations, self.eps)
                 self._u.copy_(u)
                 self._v.copy_(v)
-        sigma = self._u.clone().dot(matrix.mv(self._v.clone()))
+        sigma = self._u.clone().vdot(matrix.mv(self._v.clone()))
         return weight / sigma
 
     def right_inverse(self, value: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        shape, dtype = original.shape, original.dtype
+        was = original.detach()
         new: Any = _inverted(self, original)
         if not isinstance(new, Tensor) and not isinstance(new, Sequence):
             raise ValueError(
@@ -101,14 +101,16 @@ class ParametrizationList(ModuleList):
                     t = Parameter(t.detach(), original.requires_grad)
                 _register(self, f"original{i}", t)
         if not unsafe:
-            _check_value(self(), shape, dtype)
+            _check_value(self(), was)
 
     def _keep_single(self, original: Tensor, new: Tensor) -> None:
-        if original.dtype != new.dtype:
-            raise ValueError(
-                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
-            )
+        for what in ("dtype", "device"):
+            had, has = getattr(original, what), getattr(new, what)
+            if had != has:
+                raise ValueError(
+                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\n"
+                    f"original.{what}: {had}\nright_inverse(original).{what}: {has}"
+                )
         if new is not original:
             with no_grad():
                 original.data = new.data
@@ -170,19 +172,17 @@ def _inverted_strictly(modules: ParametrizationList, value: Any) -> Any:
     return value
 
 
-def _check_value(z: Any, shape: Any, dtype: Any) -> None:
+def _check_value(z: Any, like: Any) -> None:
+    """Refuse a result that has not the dtype and shape of what it stands for."""
     if not isinstance(z, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
-    if z.dtype != dtype:
-        raise ValueError(
-            "Registering a parametrization may not change the dtype of the tensor, unless `unsafe` "
-            f"flag is enabled.\nunparametrized dtype: {dtype}\nparametrized dtype: {z.dtype}"
-        )
-    if z.shape != shape:
-        raise ValueError(
-            "Registering a parametrization may not change the shape of the tensor, unless `unsafe` "
-            f"flag is enabled.\nunparametrized shape: {shape}\nparametrized shape: {z.shape}"
-        )
+    for what in ("dtype", "shape"):
+        had, has = getattr(like, what), getattr(z, what)
+        if had != has:
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` "
+                f"flag is enabled.\nunparametrized {what}: {had}\nparametrized {what}: {has}"
+            )
 
 
 def _inject_new_class(module: Module) -> None:
@@ -274,15 +274,23 @@ def register_parametrization(
 def _check_appended(module: Module, tensor_name: str, parametrization: Module) -> None:
     y = getattr(module, tensor_name)
     x = parametrization(y)
-    _check_value(x, y.shape, y.dtype)
-    if hasattr(parametrization, "right_inverse"):
-        z = parametrization.right_inverse(x)
-        if not isinstance(z, Tensor):
+    _check_value(x, y)
+    try:
+        z = parametrization.right_inverse(x) if hasattr(parametrization, "right_inverse") else y
+    except NotImplementedError:
+        return
+    if not isinstance(z, Tensor):
+        raise ValueError(
+            f"parametrization.right_inverse must return a tensor. Got: {type(z).__name__}"
+        )
+    for what in ("dtype", "shape"):
+        had, has = getattr(y, what), getattr(z, what)
+        if had != has:
             raise ValueError(
-                "A parametrization that is not the first one must have a 'right_inverse' that "
-                f"returns a tensor. Got {type(z).__name__}."
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as "
+                f"module.{tensor_name}, unless the `unsafe` flag is enabled.\n"
+                f"module.{tensor_name}.{what}: {had}\nreturned {what}: {has}"
             )
-        _check_value(z, y.shape, y.dtype)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

@@ -67,6 +67,21 @@ def _copied(a: Any, memo: dict) -> Any:
     return run(as_strided_op.kernel, a.__class__, (held[1],), attrs)
 
 
+@public("Tensor")
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What takes this tensor's place when a module loads `other` under `torch.__future__.set_swap_module_params_on_conversion`.
+
+    Args:
+        other: the tensor of the state dict.
+        assign: as in `load_state_dict`.
+
+    Example:
+        >>> torch.zeros(2).module_load(torch.ones(2))
+        tensor([1., 1.])
+    """
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 def _dense_copy(a: Any) -> Any:
     """A copy with the same order of dims in memory, by a kernel: the values may still wait to be computed."""
     attrs = {"order": "C" if 0 in a.strides else "K"}

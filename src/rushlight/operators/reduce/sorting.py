@@ -12,6 +12,7 @@ from ...core.op import Op
 from ...core.public import check_apart, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
+from ..made_of.guards import unsupported
 from ..made_of.precision import widen
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
@@ -60,7 +61,7 @@ _SORT = named("sort", "values", "indices")
 
 def _no_complex(x: Tensor) -> None:
     if x._a.dtype.kind == "c":
-        raise RuntimeError("Sort does not support complex dtypes on CPU")
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
 
 
 @public()
@@ -217,6 +218,8 @@ def kthvalue(
     at = wrap_dim(dim, input._a.ndim)
     if not 1 <= whole(k, "k") <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
+    if input._a.dtype.kind == "c":
+        raise unsupported("kthvalue_cpu", input.dtype)
     check_apart(out, input)
     pair = _kthvalue(input, k=int(k), dim=at, keepdim=keepdim)
     return into_same(out, _KTHVALUE(*pair))

@@ -300,6 +300,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     """
     at = wrap_dim(dim, input._a.ndim)
     check_filled(input, (at,), "mode()")
+    if input._a.dtype.kind == "c":
+        raise unsupported("mode_cpu", input.dtype)
     return into_same(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import dtype as dtype_type
 from ...base.dtypes import title
 from ...base.shapes import as_size, by_name, infer_view, view_size, wrap_dim
@@ -126,7 +127,15 @@ def view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tens
     return _view(self, shape=size)
 
 
-_view_dtype = Op(lambda xp, x, *, to: x.view(to.np), "view_dtype", view=True)
+def _view_dtype_body(xp: ArrayModule, x: Array, *, to: dtype_type) -> Any:
+    if x.size or not x.ndim:
+        return x.view(to.np)
+    seen, item = x.view(to.np), to.itemsize  # NumPy leaves no steps to an array without elements
+    steps = [s // item * item for s in x.strides[:-1]] + [item]
+    return xp.ndarray(seen.shape, seen.dtype, strides=tuple(steps))
+
+
+_view_dtype = Op(_view_dtype_body, "view_dtype", view=True)
 
 
 def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
@@ -144,9 +153,11 @@ def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {ratio} {what}, but got {x._a.shape[-1]}"
             )
-        for d_, step in enumerate(x.stride()[:-1]):
-            if step % ratio:
-                raise RuntimeError(f"self.stride({d_}) must be divisible by {ratio} {what}")
+        where = {"self.storage_offset()": x.storage_offset()}
+        where |= {f"self.stride({d_})": step for d_, step in enumerate(x.stride()[:-1])}
+        for name, at in where.items():
+            if at % ratio:
+                raise RuntimeError(f"{name} must be divisible by {ratio} {what}, but got {at}")
     return _view_dtype(x, to=d)
 
 

@@ -180,6 +180,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         )
     item = input._a.itemsize
     needed, have = _extent(size, stride, offset) * item, _memory(input._a).nbytes
+    if needed >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
     if needed > have or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "

@@ -19,7 +19,7 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_functorch", "_guards", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
+    "_C", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "functorch", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",

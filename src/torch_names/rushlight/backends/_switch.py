@@ -16,6 +16,10 @@ def setting(name: str, kind: type = bool) -> property:
         return getattr(settings, name)
 
     def write(self: Any, value: Any) -> None:
+        if settings.flags_frozen:
+            raise RuntimeError(
+                f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context manager instead"
+            )
         setattr(settings, name, kind(value))
 
     return property(read, write)

@@ -41,10 +41,12 @@ def flags(
               "cudnn_deterministic": deterministic, "cudnn_allow_tf32": allow_tf32}  # fmt: skip
     before = {name: getattr(settings, name) for name in wanted}
     try:
-        vars(settings).update(wanted)
+        for name, value in wanted.items():
+            setattr(settings, name, value)
         yield
     finally:
-        vars(settings).update(before)
+        for name, value in before.items():
+            setattr(settings, name, value)
 
 
 install(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import platform
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
-    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
-    "set_device", "stream", "synchronize",
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "get_capabilities", "is_available",
+    "is_initialized", "set_device", "stream", "synchronize",
 ]  # fmt: skip
 
 
@@ -47,6 +51,23 @@ class StreamContext(nullcontext):
 
 
 _only = Stream()
+# Instructions as `get_capabilities` names them; Linux writes them without underscores, and some by another name.
+_INSTRUCTIONS = """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw avx512_bf16 avx512_bitalg avx512_bw avx512_cd
+avx512_dq avx512_f avx512_fp16 avx512_ifma avx512_vbmi avx512_vbmi2 avx512_vl avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx_vnni bmi
+bmi2 clflush clflushopt clwb f16c fma3 fma4 lzcnt popcnt sha sse sse2 sse3 sse4_1 sse4_2 sse4a ssse3"""
+_ON_LINUX = {"bmi": "bmi1", "fma3": "fma", "lzcnt": "abm", "sha": "shani", "sse3": "pni"}
+
+
+@cache
+def get_capabilities() -> Mapping[str, Any]:
+    """By name, whether this processor has an instruction set, as far as Linux tells; and its `architecture`."""
+    told: dict[str, Any] = {"architecture": platform.machine()}
+    with suppress(OSError), open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        flags = (
+            next((line for line in file if line.startswith("flags")), "").replace("_", "").split()
+        )
+        told |= {k: _ON_LINUX.get(k, k.replace("_", "")) in flags for k in _INSTRUCTIONS.split()}
+    return MappingProxyType(told)
 
 
 def is_available() -> bool:

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from ..core.swap import swap_tensors as swap_tensors
 from . import data, dlpack  # type: ignore[attr-defined]
 
 __all__ = ["data", "dlpack"]
@@ -16,6 +17,4 @@ _LATE = (
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         return import_module(f"{__name__}.{name}")
-    if name == "swap_tensors":
-        return import_module(f"{__name__}._swap").swap_tensors
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

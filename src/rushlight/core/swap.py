@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.gradients.tape import AccumulateGrad
+from .gradients.tape import AccumulateGrad
 
 _SLOTS = ("_a", "_edge", "_grad", "_ver", "_ext")
 
