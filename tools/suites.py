@@ -2,6 +2,7 @@
 
     python tools/suites.py zuko gpytorch          # these; the table keeps its other rows
     python tools/suites.py --most 300 keras       # no more than so many tests, evenly from all: labelled as a sample
+    python tools/suites.py --most 60 pytorch      # PyTorch's own test files, each a row; pytorch/test_nn is one of them
     python tools/suites.py --again keras          # only rushlight, on the tests that passed on PyTorch in the last run
 
 Tests come from the source distribution, or where that has none from the library's repository at a release (git's `url.<base>.insteadOf`
@@ -86,14 +87,41 @@ SUITES = {
     "zuko": Suite("zuko", ("tests",), ("matplotlib",)),
 }  # fmt: skip
 
+# PyTorch's own tests, as they were when the branch of 2.13 was cut; their common files come from the installed PyTorch (tools/upstream.py).
+PYTORCH = Suite(
+    "expecttest",
+    (),
+    ("hypothesis", "scipy", "psutil"),
+    ("-c", os.devnull, "--rootdir=.", "--noconftest", "-p", "no:warnings"),
+    (("PYTORCH_TESTING_DEVICE_ONLY_FOR", "cpu"),),
+    "pytorch/pytorch",
+    "99fd1c8b5200d271e03051d62f6738beba1b0641",
+    "torch",
+)
+UPSTREAM = """nn/test_convolution nn/test_dropout nn/test_embedding nn/test_init nn/test_lazy_modules nn/test_load_state_dict nn/test_module_hooks
+nn/test_multihead_attention nn/test_packed_sequence nn/test_parametrization nn/test_pooling nn/test_pruning test_autograd test_binary_ufuncs
+test_complex test_dataloader test_dlpack test_foreach test_fx test_indexing test_linalg test_masked test_namedtuple_return_api
+test_nestedtensor test_nn test_numpy_interop test_optim test_overrides test_pytree test_reductions test_scatter_gather_ops
+test_segment_reductions test_serialization test_shape_ops test_sort_and_select test_sparse test_stateless test_subclass
+test_tensor_creation_ops test_torch test_transformers test_type_promotion test_unary_ufuncs test_view_ops distributions/test_distributions
+functorch/test_eager_transforms functorch/test_vmap"""
+SUITES |= {
+    f"pytorch/{name}": PYTORCH._replace(tests=(f"test/{name}.py",)) for name in UPSTREAM.split()
+}
+
 
 # -- the plugin, inside of a run ------------------------------------------------------------------
 
-SIDE, LOG, MOST, ONLY = (os.environ.get(f"RUSHLIGHT_SUITE_{name}", "") for name in ("SIDE", "LOG", "MOST", "ONLY"))  # fmt: skip
+SIDE, LOG, MOST, ONLY, INSIDE = (os.environ.get(f"RUSHLIGHT_SUITE_{name}", "") for name in ("SIDE", "LOG", "MOST", "ONLY", "INSIDE"))  # fmt: skip
 if SIDE == "rushlight":
     import rushlight
 
     rushlight.as_torch()
+    if INSIDE:
+        import upstream
+
+        FINDER = upstream.install(INSIDE)
+        sys.path.append(INSIDE)
 elif SIDE:
     sys.path += SIDE.split(os.pathsep)
     import torch
@@ -107,6 +135,8 @@ elif SIDE:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Every so many tests, where fewer are wanted than there are; in the second run those that passed in the first."""
+    if SIDE == "rushlight" and INSIDE:
+        FINDER.importing = False
     if ONLY:
         wanted = set(json.loads(Path(ONLY).read_text()))
         items[:] = [item for item in items if item.nodeid in wanted]
@@ -171,18 +201,13 @@ def sources(suite: Suite, folder: Path) -> Path:
     if suite.repository:
         place = folder / suite.release
         if not place.exists():
-            command = [
-                "git",
-                "clone",
-                "-q",
-                "--depth",
-                "1",
-                "--branch",
-                suite.release,
-                f"https://github.com/{suite.repository}",
-                str(place),
-            ]
-            subprocess.run(command, check=True)  # fmt: skip
+            address = f"https://github.com/{suite.repository}"
+            git = ["git", "-c", "advice.detachedHead=false", "-C", str(place)]
+            subprocess.run(["git", "init", "-q", str(place)], check=True)
+            subprocess.run(
+                [*git, "fetch", "-q", "--depth", "1", address, suite.release], check=True
+            )
+            subprocess.run([*git, "checkout", "-q", "FETCH_HEAD"], check=True)
             if suite.hidden:
                 shutil.rmtree(place / suite.hidden)
         return place
@@ -234,7 +259,8 @@ def run(python: Path, suite: Suite, place: Path, side: str, most: int | None, on
     env = {
         **os.environ, **asked, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "RUSHLIGHT_SUITE_SIDE": side,
         "RUSHLIGHT_SUITE_LOG": str(log), "RUSHLIGHT_SUITE_MOST": str(most or ""),
-        "RUSHLIGHT_SUITE_ONLY": str(wanted) if only else "", "PYTHONDONTWRITEBYTECODE": "1",
+        "RUSHLIGHT_SUITE_ONLY": str(wanted) if only else "", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
+        "RUSHLIGHT_SUITE_INSIDE": str(Path(find_spec("torch").origin).parents[1]) if suite.repository == "pytorch/pytorch" else "",
     }  # fmt: skip
     command = [str(python), "-m", "pytest", "-q", "-p", "suites", "-p", "no:cacheprovider", "--continue-on-collection-errors",
                *suite.options, *tests]  # fmt: skip
@@ -259,11 +285,13 @@ def judged(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, str]:
 
 # -- the page -------------------------------------------------------------------------------------
 
-HEAD = """# Libraries' own tests, on rushlight
+HEAD = """# Libraries' own tests, and PyTorch's, on rushlight
 
 Made by `make suites LIB=gpytorch`: the tests of a library, from its source distribution or its repository at a release, first on
 PyTorch 2.13.0, then those that pass there on rushlight under the alias, on the CPU, each in one process. Small uses of
-other libraries are in [libraries.md](libraries.md).
+other libraries are in [libraries.md](libraries.md). The rows `pytorch/...` are PyTorch's own test files of the commit at which the
+branch of 2.13 began; their common files are those of the installed PyTorch, and what they name of its inside that is not here stands
+empty (`tools/upstream.py`), so that a test that needs it fails.
 
 | library | version | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |
 |---|---|---|---|---|---|
@@ -290,7 +318,7 @@ def page(results: dict[str, Any]) -> str:
 def main() -> int:
     """Run the suites that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("names", nargs="+", choices=sorted(SUITES))
+    parser.add_argument("names", nargs="+", choices=["pytorch", *sorted(SUITES)])
     parser.add_argument("--most", type=int, help="run a sample of so many tests")
     parser.add_argument(
         "--again",
@@ -300,10 +328,13 @@ def main() -> int:
     args = parser.parse_args()
     results, folder = libraries.read(RESULTS), libraries.cache().with_name("suites")
     torch = pytorch(folder / "torchvision-of-pytorch")
-    for name in args.names:
+    names = [n for name in args.names for n in (sorted(SUITES) if name == "pytorch" else [name])
+             if name != "pytorch" or n.startswith("pytorch/")]  # fmt: skip
+    for name in names:
         suite = SUITES[name]
-        place, python = sources(suite, folder / name), environment(suite, folder / "environment")
-        kept = folder / name / "pytorch.json"
+        place = sources(suite, folder / name.partition("/")[0])
+        python, kept = environment(suite, folder / "environment"), folder / name / "pytorch.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
         theirs = (
             libraries.read(kept) if args.again else run(python, suite, place, torch, args.most, [])
         )
@@ -314,10 +345,12 @@ def main() -> int:
             continue
         ours = run(python, suite, place, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
-        version = suite.release.removeprefix("v") or libraries.version_of(
+        version = suite.release.removeprefix("v")[:12] or libraries.version_of(
             python, suite.package.partition("==")[0]
         )
-        sample = results.get(name, {}).get("sample", False) if args.again else args.most is not None
+        sample = args.most is not None or (
+            args.again and results.get(name, {}).get("sample", False)
+        )
         results[name] = {"version": version, "passed": passed, "sample": sample, "wrong": wrong}
         libraries.write(RESULTS, results)
         PAGE.write_text(page(results))
