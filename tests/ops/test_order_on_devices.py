@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
 
 SHAPES = [
     ((4,), 0), ((6, 9), 1), ((6, 9), 0), ((3, 40, 5), 1), ((2, 700), 1), ((2, 5000), 1), ((9000, 2), 0),
+    ((600, 3), 0), ((20000,), 0),
 ]  # fmt: skip
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8", "bool"]
 

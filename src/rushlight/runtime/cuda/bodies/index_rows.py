@@ -185,8 +185,8 @@ def add_call(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRo
 def _addition(dtype: np.dtype, index: DeviceArray, rows: IndexRows, four: bool) -> tuple:
     """The kernel that adds in whichever order, its blocks, and what follows the addresses."""
     lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
-    how = {"LANES": lanes, "FOUR": int(four), "X": PLACES[index.dtype.char]}
-    launch = load("index_rows.cu", "add", dtype.char, **how)
+    place = PLACES[index.dtype.char]
+    launch = load("index_rows.cu", "add", dtype.char, LANES=lanes, FOUR=int(four), X=place)
     return launch, blocks_for(count * lanes), (count, rows.picks, rows.extent, rows.width)
 
 

@@ -56,6 +56,7 @@ def _chunk_of(n: int, most: int) -> int:
 
 _TILE = 4096  # elements of which a block finds the first few
 _EACH = 8  # of a thread, as in sorting.cu
+_WIDTHS = (32, 64, 128, 256, 512)  # threads of a block
 
 
 def _are_few(n: int, end: int) -> bool:
@@ -65,7 +66,7 @@ def _are_few(n: int, end: int) -> bool:
 
 def _firsts(dtype: np.dtype, n: int, end: int, **how: int) -> tuple[int, Launch]:
     """Threads for a tile of a row, and the kernel that finds its first ones."""
-    threads = next(size for size in (32, 64, 128, 256, 512) if size * _EACH >= min(n, _TILE))
+    threads = next(size for size in _WIDTHS if size * _EACH >= min(n, _TILE))
     return threads, _kernel("firsts", dtype, CHUNK=_chunk_of(end, 2048), **how)
 
 
@@ -95,6 +96,8 @@ def _by_digits(dtype: np.dtype, lines: Lines, first: int, k: int, descending: in
     """The whole order: how often each digit is there, and a launch for each."""
     rows, n, digits = lines.rows, lines.n, dtype.itemsize
     per = _STAGED // max(4, digits) // _THREADS
+    while per > 4 and rows * -(-n // (per * _THREADS)) < multiprocessors():
+        per //= 2
     tiles, parts = -(-n // (per * _THREADS)), min(-(-n // 4096), -(-4 * multiprocessors() // rows))
     told, name = (np.uint64, "u64") if n >> 30 else (np.uint32, "unsigned")
     size, held = rows * (digits * 257 + 2 + 512 * tiles), min(2, digits - 1) * rows * n
@@ -153,7 +156,7 @@ def ordered(
     if not k or not x.size:
         return ndarray(shape, x.dtype) if values else None, ndarray(shape, np.int64)
     lines = lines_of(x, dim)
-    if lines.inner > 1 and lines.n > _most(x.dtype):  # as rows that lie in one piece
+    if lines.inner > 1 and lines.n > min(_LEAST, _most(x.dtype)):  # as rows that lie in one piece
         found = ordered(cupy.moveaxis(x, dim, -1), x.ndim - 1, first, k, descending, values)
         made = [a if a is None else copied(cupy.moveaxis(a, -1, dim)) for a in found]
         return made[0], made[1]
@@ -176,24 +179,31 @@ def lines_of(x: DeviceArray, dim: int) -> Lines:
 def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool) -> Any:
     """The one launch for rows that a block holds; None for longer ones, and for none."""
     lines, most = lines_of(x, dim), _most(x.dtype)
-    if not k or not lines.rows:
+    if not k or not lines.rows or (lines.inner > 1 and lines.n > min(_LEAST, most)):
         return None
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
     places = Result(1, shape, np.dtype(np.int64))
     results = (Result(2, shape, x.dtype), places) if values else (places,)
-    n, end, absent = lines.n, first + k, () if values else (2,)
+    n, end = lines.n, first + k
+    numbers: tuple[int, ...]
+    absent: tuple[int, ...] = () if values else (2,)
     if _are_few(n, end) and n <= _TILE and lines.inner == 1:
         threads, launch = _firsts(x.dtype, n, end, **({"NTH": 1} if k == 1 else {}))
-        how: tuple[int, ...] = (lines.rows, threads)
-        numbers, absent = (1, n, n), (*absent, 3, 4)
+        blocks, numbers, absent = lines.rows, (1, n, n), (*absent, 3, 4)
+    elif _LEAST < n <= most:
+        threads = next(size for size in _WIDTHS if size * _EACH >= n)
+        launch = _kernel("sort_digits", x.dtype, CHUNK=threads * _EACH)
+        blocks, numbers = lines.rows, (n,)
     elif n <= most:
         chunk = _chunk_of(n, most)
         rows = -(-_LEAST // chunk)
         launch = _kernel("sort_rows", x.dtype, CHUNK=chunk, ROWS=rows)
-        how, numbers = (-(-lines.rows // rows), min(512, rows * chunk // 2)), lines
+        blocks, threads, numbers = -(-lines.rows // rows), min(512, rows * chunk // 2), lines
     else:
         return None
-    return launch.prepared(*how, results, *numbers, first, k, int(descending), absent=absent)
+    return launch.prepared(
+        blocks, threads, results, *numbers, first, k, int(descending), absent=absent
+    )
 
 
 def middle(x: DeviceArray, shape: tuple[int, ...], ignore_nan: bool) -> Any:

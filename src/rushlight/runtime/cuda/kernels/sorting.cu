@@ -222,6 +222,102 @@ KERNEL(firsts)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict_
 #endif
 }
 
+KEY int digit_of(Key key, int digit) { return (int)(key >> 8 * digit) & 255; }
+
+// The lanes of the warp that have the same value of 8 bits.
+KEY unsigned alike(int value) {
+    unsigned lanes = 0xffffffffu;
+#pragma unroll
+    for (int b = 0; b < 8; b++) {
+        const bool on = value >> b & 1;
+        const unsigned with = __ballot_sync(0xffffffffu, on);
+        lanes &= on ? with : ~with;
+    }
+    return lanes;
+}
+
+// Rows of at most EACH elements for a thread, a block for each, by all bytes of the keys: results as those of `sort_rows`.
+KERNEL(sort_digits)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict__ values, i64 n, int first, int k,
+                    int descending) {
+    depend();
+    __shared__ Key keys[CHUNK];
+    __shared__ unsigned short order[CHUNK];
+    __shared__ unsigned counts[(CHUNK + 32 * EACH - 1) / (32 * EACH)][256], starts[256];
+    const int me = threadIdx.x, lane = me & 31, warp = me >> 5, warps = blockDim.x >> 5, begin = warp * 32 * EACH + lane;
+    const Key flip = descending ? ALL : (Key)0;
+    x += blockIdx.x * n;
+    Key key[EACH];
+    unsigned place[EACH], rank[EACH];
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        place[j] = begin + 32 * j;
+        key[j] = place[j] < n ? key_of(x[place[j]]) ^ flip : ALL;
+    }
+#pragma unroll 1
+    for (int digit = 0; digit < DIGITS; digit++) {
+        for (int i = lane; i < 256; i += 32) counts[warp][i] = 0;
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const unsigned lanes = alike(digit_of(key[j], digit)), before = __popc(lanes & ((1u << lane) - 1));
+            rank[j] = before | (before ? 0 : __popc(lanes) << 16);
+        }
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            unsigned* counted = &counts[warp][digit_of(key[j], digit)];
+            const unsigned others = *counted, alike = rank[j] >> 16;
+            __syncwarp();
+            if (alike) *counted = others + alike;
+            __syncwarp();
+            rank[j] = (rank[j] & 0xffff) + others;
+        }
+        __syncthreads();
+        for (int i = me; i < 256; i += blockDim.x) {
+            unsigned mine = 0;
+            for (int w = 0; w < warps; w++) {
+                const unsigned others = counts[w][i];
+                counts[w][i] = mine;
+                mine += others;
+            }
+            starts[i] = mine;
+        }
+        __syncthreads();
+        if (me < 32) {
+            unsigned own = 0, upto;
+            for (int i = 0; i < 8; i++) own += starts[8 * me + i];
+            upto = own;
+#pragma unroll
+            for (int d = 1; d < 32; d <<= 1) {
+                const unsigned other = __shfl_up_sync(0xffffffffu, upto, d);
+                if (me >= d) upto += other;
+            }
+            upto -= own;
+            for (int i = 0; i < 8; i++) {
+                const unsigned count = starts[8 * me + i];
+                starts[8 * me + i] = upto;
+                upto += count;
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int value = digit_of(key[j], digit);
+            rank[j] += counts[warp][value] + starts[value];
+            keys[rank[j]] = key[j], order[rank[j]] = (unsigned short)place[j];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < EACH; j++) key[j] = keys[begin + 32 * j], place[j] = order[begin + 32 * j];
+    }
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        const int at = begin + 32 * j - first;
+        if (at < 0 || at >= k) continue;
+        places[(i64)blockIdx.x * k + at] = place[j];
+        if (values) values[(i64)blockIdx.x * k + at] = value_of(key[j] ^ flip, x, place[j]);
+    }
+}
+
 // -- rows that no block holds: a launch for each byte of the keys, the lowest first, which keeps what it finds in order --
 
 #ifndef PER
@@ -236,8 +332,6 @@ KERNEL(firsts)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict_
 #define AHEAD 8  // tiles that are looked at together
 #define OWN ((COUNT)1 << (sizeof(COUNT) * 8 - 2))  // of a tile that has told its own counts,
 #define SUM ((COUNT)2 << (sizeof(COUNT) * 8 - 2))  // and of one that has told the sum up to its end
-
-KEY int digit_of(Key key, int digit) { return (int)(key >> 8 * digit) & 255; }
 
 // What the launches tell each other: zeros at first.
 struct Told {
@@ -299,18 +393,6 @@ BOUNDED_KERNEL(count_digits, THREADS)(const S* __restrict__ x, COUNT* __restrict
     for (int d = 0; d < DIGITS; d++)
         if (((volatile COUNT*)counts)[d * 256 + digit_of(key, d)] != n) live |= (COUNT)1 << d;
     told.live[row] = live ? live : 1;
-}
-
-// The lanes of the warp that have the same value of 8 bits.
-KEY unsigned alike(int value) {
-    unsigned lanes = 0xffffffffu;
-#pragma unroll
-    for (int b = 0; b < 8; b++) {
-        const bool on = value >> b & 1;
-        const unsigned with = __ballot_sync(0xffffffffu, on);
-        lanes &= on ? with : ~with;
-    }
-    return lanes;
 }
 
 // Rows by one digit: every tile puts its own elements in order, and learns from the tiles before it where they belong.
