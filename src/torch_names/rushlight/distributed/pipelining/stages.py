@@ -82,7 +82,7 @@ class PipelineStage:
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self.has_backward = False
         self._example = {"in": input_args, "out": output_args}
-        self._forms: dict[str, Any] = {}
+        self._forms: dict[int, Any] = {}  # by stage: shapes, dtypes, whether they want gradients
         self._sent: list[Any] = []
         self._kept: dict[int, tuple[tuple, tuple]] = {}  # inputs and outputs of a microbatch
         self._handed: dict[tuple[str, int], Any] = {}  # from another stage of this rank
