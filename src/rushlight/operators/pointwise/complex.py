@@ -126,7 +126,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if a.strides[-1] != a.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(step % (2 * a.itemsize) for step in a.strides[:-1]):
+    if a.size and any(s % (2 * a.itemsize) for s, n in zip(a.strides, a.shape[:-1]) if n > 1):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if input.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
