@@ -60,3 +60,17 @@ def test_storages_are_written_where_they_are(device: str) -> None:
     assert x.tolist() == [0.0, 2.5, 7.0, 2.5, 2.5, 2.5, 2.5, 2.5] and x._version == 0
     with pytest.raises(RuntimeError, match="size does not match"):
         x.untyped_storage().copy_(rl.zeros(3).untyped_storage())
+
+
+@BOTH
+def test_memory_given_up_and_taken_back(lib: Any) -> None:
+    """What reversible networks do with their inputs: no bytes until the values are known again."""
+    x = lib.ones(4)
+    for typed, whole in ((False, 16), (True, 4)):
+        memory = (lambda: x.storage()) if typed else x.untyped_storage  # noqa: B023
+        memory().resize_(0)
+        assert memory().size() == 0 and x.untyped_storage().nbytes() == 0 and x.shape == (4,)
+        memory().resize_(whole)
+        assert memory().size() == whole
+    x.set_(lib.full((4,), 2.0))
+    assert x.tolist() == [2.0] * 4 and x.untyped_storage().nbytes() == 16

@@ -256,6 +256,7 @@ def test_scripted_modules_are_known_as_such(tmp_path: Path) -> None:
 def test_scripted_functions_are_known_as_such(tmp_path: Path) -> None:
     made = rl.jit.script(_added)
     assert isinstance(made, rl.jit.ScriptFunction) and made.name == "_added"
+    assert made.__name__ == "ScriptFunction"  # as in PyTorch: pytest names a test's cases by it
     assert made(rl.ones(1), 2) == 3 and "x + y" in made.code
     made.save(tmp_path / "added.pt")
     assert rl.jit.load(tmp_path / "added.pt")(rl.ones(1), 2) == 3

@@ -99,6 +99,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # of a class beside this one, such as a Module
 
     def _check_parameters(self) -> None:
         try:

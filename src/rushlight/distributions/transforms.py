@@ -37,6 +37,7 @@ class Transform:
         self._cache_size = cache_size
         self._cached_x_y: tuple[Any, Any] = (None, None)
         self._inv: Any = None
+        super().__init__()  # of a class beside this one, such as a Module
 
     @property
     def event_dim(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from math import prod
 from sys import getrefcount
 from typing import Any
@@ -26,6 +27,8 @@ from ...runtime.thread import settle
 from ..shape.strided import geometry, strided_over
 
 # -- storages -----------------------------------------------------------------------------------
+
+_SAID: dict[int, int] = {}  # the bytes that `resize_` left, by the array that owns the memory
 
 
 class UntypedStorage:
@@ -52,11 +55,24 @@ class UntypedStorage:
 
     def nbytes(self) -> int:
         """How many bytes there are."""
-        return self._root.nbytes
+        return _SAID.get(id(root_array(self._root)), self._root.nbytes)
 
     def size(self) -> int:
         """How many bytes there are."""
-        return self._root.nbytes
+        return self.nbytes()
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Say that there are only so many bytes; returns the storage itself.
+
+        The memory stays until no tensor shows it: programs that give it up before a second forward get it back as it was.
+        """
+        root = root_array(self._root)
+        if not 0 <= size <= root.nbytes:
+            raise NotYet(f"{type(self).__name__}.resize_ from {root.nbytes} to {size} bytes")
+        if id(root) not in _SAID:
+            weakref.finalize(root, _SAID.pop, id(root), None)
+        _SAID[id(root)] = size
+        return self
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
@@ -86,7 +102,7 @@ class UntypedStorage:
         return self._bytes().tolist()
 
     def __len__(self) -> int:
-        return self._root.nbytes
+        return self.nbytes()
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):  # a part of the same memory
@@ -188,7 +204,11 @@ class TypedStorage(UntypedStorage):
 
     def size(self) -> int:
         """How many elements there are."""
-        return self._root.size
+        return self.nbytes() // self._root.itemsize
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Say that there are only so many elements; returns the storage itself."""
+        return super().resize_(size * self._root.itemsize)
 
     def element_size(self) -> int:
         """The number of bytes of one element."""
@@ -205,7 +225,7 @@ class TypedStorage(UntypedStorage):
         return self._elements().tolist()
 
     def __len__(self) -> int:
-        return self._root.size
+        return self.size()
 
     def __getitem__(self, i: Any) -> Any:
         return self._elements()[i].tolist()

@@ -145,6 +145,7 @@ class ScriptFunction:
     def __init__(self, fn: Callable) -> None:
         functools.update_wrapper(self, fn)
         self.name = self.qualified_name = fn.__name__
+        self.__name__, self.__qualname__ = "ScriptFunction", "torch.jit.ScriptFunction"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
