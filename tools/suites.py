@@ -262,7 +262,7 @@ def run(python: Path, suite: Suite, place: Path, side: str, most: int | None, on
         "RUSHLIGHT_SUITE_ONLY": str(wanted) if only else "", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
         "RUSHLIGHT_SUITE_INSIDE": str(Path(find_spec("torch").origin).parents[1]) if suite.repository == "pytorch/pytorch" else "",
     }  # fmt: skip
-    command = [str(python), "-m", "pytest", "-q", "-p", "suites", "-p", "no:cacheprovider", "--continue-on-collection-errors",
+    command = [str(python), "-m", "pytest", "-q", "-p", "suites", "-p", "no:cacheprovider", "-p", "no:nbmake", "--continue-on-collection-errors",
                *suite.options, *tests]  # fmt: skip
     try:
         done = subprocess.run(command, cwd=place, env=env, text=True, capture_output=True, timeout=SECONDS)  # fmt: skip

@@ -285,6 +285,10 @@ def test_attributes_of_graph_modules(name: str) -> None:
 def test_transforms_and_distributions_that_are_modules(lib: Any) -> None:
     """Their first base makes the parts of the module that stands behind it."""
     for base in (lib.distributions.Transform, lib.distributions.Distribution):
-        made = type("Learnt", (base, lib.nn.Module), {"__hash__": lib.nn.Module.__hash__, "arg_constraints": {}})()
+        made = type(
+            "Learnt",
+            (base, lib.nn.Module),
+            {"__hash__": lib.nn.Module.__hash__, "arg_constraints": {}},
+        )()
         made.weight = lib.nn.Parameter(lib.ones(2))
         assert [name for name, _ in made.named_parameters()] == ["weight"]

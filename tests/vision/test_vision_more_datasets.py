@@ -50,6 +50,8 @@ def element(kind: int, body: bytes) -> bytes:
 def matrix(name: str, value: Any) -> bytes:
     if isinstance(value, str):
         head, dims, parts = 4, [1, len(value)], [element(17, value.encode("utf-16-le"))]
+    elif isinstance(value, list) and isinstance(value[0], str):  # texts
+        head, dims, parts = 1, [len(value), 1], [matrix("", text) for text in value]
     elif isinstance(value, list):  # a table
         fields = list(value[0])
         names = b"".join(f.encode().ljust(32, b"\0") for f in fields)
@@ -125,6 +127,61 @@ def md5(path: Path) -> str:
 def jpeg(path: Path, value: int = 0, size: tuple[int, int] = (6, 4)) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", size, (value, value, value)).save(path)
+
+
+# -- lists of files -------------------------------------------------------------------------------
+
+CARS = [{"fname": "1.jpg", "class": np.uint8([[2]])}]
+FILES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, Any]], Any]] = {
+    "EuroSAT": ({}, {"eurosat/2750/Sea/1.jpg": 0, "eurosat/2750/Ice/2.jpg": 0}, [("2.jpg", 0), ("1.jpg", 1)], ["Ice", "Sea"]),
+    "SUN397": ({}, {"SUN397/ClassName.txt": "/a/abbey\n/b/bar/in\n", "SUN397/b/bar/in/sun_1.jpg": 0}, [("sun_1.jpg", 1)], ["abbey", "bar/in"]),
+    "Caltech256": ({}, {"caltech256/256_ObjectCategories/001.ak47/001_0001.jpg": 0}, [("001_0001.jpg", 0)], ["001.ak47"]),
+    "Country211": ({"split": "valid"}, {"country211/valid/AD/1.jpg": 0}, [("1.jpg", 0)], ["AD"]),
+    "RenderedSST2": ({"split": "val"}, {f"rendered-sst2/valid/{k}/1.png": 0 for k in ("negative", "positive")},
+                     [("1.png", 0), ("1.png", 1)], ["negative", "positive"]),
+    "CLEVRClassification": ({}, {"clevr/CLEVR_v1.0/images/train/a.png": 0, "clevr/CLEVR_v1.0/scenes/CLEVR_train_scenes.json":
+                                 json.dumps({"scenes": [{"image_filename": "a.png", "objects": [{}, {}]}]})}, [("a.png", 2)], None),
+    "GTSRB": ({"split": "test"}, {"gtsrb/GT-final_test.csv": "Filename;ClassId\n7.ppm;42\n", "gtsrb/GTSRB/Final_Test/Images/7.ppm": 0},
+              [("7.ppm", 42)], None),
+    "StanfordCars": ({}, {"stanford_cars/devkit/cars_train_annos.mat": matlab(annotations=CARS), "stanford_cars/cars_train/1.jpg": 0,
+                          "stanford_cars/devkit/cars_meta.mat": matlab(class_names=["a", "b"])}, [("1.jpg", 1)], ["a", "b"]),
+    "DTD": ({"partition": 2}, {"dtd/dtd/labels/train2.txt": "dotted/b.jpg\nbanded/a.jpg\n", "dtd/dtd/images/banded/a.jpg": 0,
+                               "dtd/dtd/images/dotted/b.jpg": 0}, [("b.jpg", 1), ("a.jpg", 0)], ["banded", "dotted"]),
+    "FGVCAircraft": ({"annotation_level": "family"}, {"fgvc-aircraft-2013b/data/families.txt": "A 1\nB 2",
+                     "fgvc-aircraft-2013b/data/images_family_trainval.txt": "07 B 2", "fgvc-aircraft-2013b/data/images/07.jpg": 0},
+                     [("07.jpg", 1)], ["A 1", "B 2"]),
+    "Omniglot": ({"background": False}, {"omniglot-py/images_evaluation/Tifinagh/character01/01.png": 0}, [("01.png", 0)], None),
+    "Imagenette": ({"size": "160px"}, {"imagenette2-160/train/n03445777/a.jpeg": 0}, [("a.jpeg", 0)], [("golf ball",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_listed_files(tmp_path: Path, name: str) -> None:
+    chosen, files, found, classes = FILES[name]
+    for path, content in files.items():
+        place = tmp_path / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if content == 0:
+            Image.new("RGB", (3, 2)).save(place)
+        else:
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+    data = getattr(datasets, name)(tmp_path, **chosen)
+    assert [(Path(path).name, target) for path, target in data._samples] == found
+    picture, target = data[0]
+    assert (
+        picture.size == (3, 2)
+        and target == found[0][1]
+        and getattr(data, "classes", None) == classes
+    )
+    with pytest.raises(RuntimeError, match="Dataset not found"):
+        getattr(datasets, name)(tmp_path / "elsewhere", **chosen)
+
+
+def test_datasets_that_are_missing_say_so() -> None:
+    with pytest.raises(NotImplementedError, match="Kitti"):
+        datasets.Kitti("nowhere")
+    with pytest.raises(AttributeError, match="Kitty"):
+        datasets.Kitty  # noqa: B018
 
 
 # -- SVHN, Flowers102 -----------------------------------------------------------------------------

@@ -74,6 +74,9 @@ class UntypedStorage:
         _SAID[id(root)] = size
         return self
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
         return self
