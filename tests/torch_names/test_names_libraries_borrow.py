@@ -292,3 +292,16 @@ def test_transforms_and_distributions_that_are_modules(lib: Any) -> None:
         )()
         made.weight = lib.nn.Parameter(lib.ones(2))
         assert [name for name, _ in made.named_parameters()] == ["weight"]
+
+
+@BOTH
+def test_flat_weights_are_written_as_they_are_by_name(lib: Any) -> None:
+    """What `higher` does after it has put other weights in a recurrent layer's places."""
+    layer = lib.nn.LSTM(2, 3)
+    layer.weight_ih_l0 = lib.nn.Parameter(lib.zeros(12, 2))
+    layer._flat_weights = [getattr(layer, name) for name in layer._flat_weights_names]
+    assert layer._flat_weights[0] is layer.weight_ih_l0 and layer(lib.ones(1, 1, 2))[0].shape == (
+        1,
+        1,
+        3,
+    )

@@ -119,6 +119,20 @@ def test_pipes_are_chained():
     with pytest.raises(Exception, match="already taken"):
         data.functional_datapipe("test_scale")(Scale)
 
+    from rushlight.utils.data.datapipes.iter import IterableWrapper
+
+    source = IterableWrapper([1, 2, 3, 4, 5])
+    assert list(source.map(float).filter(lambda x: x != 2)) == [1.0, 3.0, 4.0, 5.0]
+    assert (list(source.batch(2)), len(source.batch(2, drop_last=True))) == (
+        [[1, 2], [3, 4], [5]],
+        2,
+    )
+    assert [b.tolist() for b in source.batch(2, True).collate()] == [[1, 2], [3, 4]]
+    assert (list(source.zip("abc")), len(source.concat(source))) == (
+        [(1, "a"), (2, "b"), (3, "c")],
+        10,
+    )
+
 
 def test_names_that_are_there():
     for name in (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.device import device
 from ...base.dtypes import dtype
+from ...base.errors import NotYet
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, zeros
@@ -312,6 +313,11 @@ class RNNBase(Module):
     @property
     def _flat_weights(self) -> list[Tensor]:
         return [getattr(self, name) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor]) -> None:
+        if not all(a is b for a, b in zip(self._flat_weights, weights, strict=True)):
+            raise NotYet("a recurrent layer's `_flat_weights` that are not its parameters")
 
     def __getstate__(self) -> dict:
         # PyTorch's pickles have `_flat_weights`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...data.dataset import Dataset, IterableDataset
+from ....data.dataset import Dataset, IterableDataset
 
 __all__ = ["IterDataPipe", "MapDataPipe", "functional_datapipe"]
 
