@@ -28,7 +28,7 @@ import rushlight
 from rushlight import hub
 from rushlight.io.errors import CorruptFileError
 from rushlight.vision import datasets, transforms
-from rushlight.vision.datasets import mnist
+from rushlight.vision.datasets import mnist, utils
 from rushlight.vision.datasets.cifar import read_pickle
 from rushlight.vision.datasets.utils import check_integrity, download_url, extract_archive
 
@@ -375,6 +375,12 @@ def test_extract_archive(tmp_path) -> None:
         z.writestr("inside/b.txt", "hello")
     extract_archive(tmp_path / "a.zip", tmp_path / "out")
     assert (tmp_path / "out" / "inside" / "b.txt").read_text() == "hello"
+    for ending, opened in utils._COMPRESSED_FILE_OPENERS.items():
+        with opened(tmp_path / f"b.txt{ending}", "wb") as f:
+            f.write(b"hello")
+        assert extract_archive(tmp_path / f"b.txt{ending}").read_text() == "hello"
+    assert utils._detect_file_type("a.b.tar.bz2") == (".tar.bz2", ".tar", ".bz2")
+    assert utils._detect_file_type("a.tbz2") == (".tbz2", ".tar", ".bz2")
     (tmp_path / "a.xyz").write_text("")
     with pytest.raises(RuntimeError, match="archive type"):
         extract_archive(tmp_path / "a.xyz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import lzma
@@ -11,8 +12,9 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ...hub import DownloadError, digest, fetch_checked
@@ -121,48 +123,66 @@ def _extract_zip(source: str, to_path: str) -> None:
         archive.extractall(to_path)
 
 
-def _extract_single(source: str, target: str) -> None:
+_ARCHIVE_EXTRACTORS = {".tar": _extract_tar, ".zip": _extract_zip}
+_COMPRESSED_FILE_OPENERS: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+_FILE_TYPE_ALIASES = {".tbz": (".tar", ".bz2"), ".tbz2": (".tar", ".bz2"), ".tgz": (".tar", ".gz")}
+
+
+def _detect_file_type(file: str | PathLike[str]) -> tuple[str, str | None, str | None]:
+    """The end of a file's name, and what it says: the kind of archive, the kind of compression."""
+    *_, before, last = ["", "", *(s.lower() for s in Path(file).suffixes)]
+    if last in _FILE_TYPE_ALIASES:
+        return (last, *_FILE_TYPE_ALIASES[last])
+    if last in _ARCHIVE_EXTRACTORS:
+        return last, last, None
+    if last not in _COMPRESSED_FILE_OPENERS:
+        raise RuntimeError(
+            f"File '{file}' has no suffixes that could be used to detect the archive type."
+        )
+    return (before + last, before, last) if before in _ARCHIVE_EXTRACTORS else (last, None, last)
+
+
+def _decompress(
+    from_path: Any, to_path: str | PathLike[str] | None = None, remove_finished: bool = False
+) -> Any:
+    """Unpack one file; where it lies then."""
+    ending, archive, compression = _detect_file_type(from_path)
+    if compression is None or archive is not None:
+        raise RuntimeError(f"Couldn't detect a compression from the ending {ending}.")
+    source = os.fspath(from_path)
+    target = source.removesuffix(ending) if to_path is None else os.fspath(to_path)
     left = _most_unpacked(source)
-    opened = lzma.open if source.lower().endswith(".xz") else gzip.open
-    with opened(source) as f, atomic_write(target) as out:
+    with _COMPRESSED_FILE_OPENERS[compression](source) as f, atomic_write(target) as out:
         while piece := f.read(1 << 20):
             left -= len(piece)
             if left < 0:
                 raise CorruptFileError(f"{source} unpacks to far more than its size")
             out.write(piece)
+    if remove_finished:
+        os.remove(source)
+    return type(from_path)(target) if isinstance(from_path, Path) else target
 
 
-def extract_archive(
-    from_path: str | PathLike[str],
-    to_path: str | PathLike[str] | None = None,
-    remove_finished: bool = False,
-) -> str:
-    """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip, .gz or .xz; returns where its contents lie."""
+def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> Any:
+    """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip, .gz, .bz2 or .xz; returns where its contents lie."""
     source = os.fspath(from_path)
     target = os.path.dirname(source) if to_path is None else os.fspath(to_path)
-    lowered = source.lower()
-    extract: Callable[[str, str], None] = _extract_tar
-    if lowered.endswith(".zip"):
-        extract = _extract_zip
-    elif not lowered.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tbz")):
-        if not lowered.endswith((".gz", ".xz")):
-            raise RuntimeError(
-                f"File '{source}' has no suffixes that could be used to detect the archive type."
-            )
-        extract = _extract_single
+    ending, archive, _ = _detect_file_type(source)
     os.makedirs(target or ".", exist_ok=True)
-    if extract is _extract_single:
-        target = os.path.join(target, os.path.basename(source)[:-3])
     try:
-        extract(source, target)
+        if archive is None:
+            target = os.path.join(target, os.path.basename(source)[: -len(ending)])
+            _decompress(source, target, remove_finished=remove_finished)
+        else:
+            _ARCHIVE_EXTRACTORS[archive](source, target)
+            if remove_finished:
+                os.remove(source)
     except (*_BROKEN, OSError) as error:
         of_the_disk = isinstance(error, OSError) and error.errno not in (None, *_NAMES)
         if isinstance(error, CorruptFileError) or of_the_disk:
             raise
         raise CorruptFileError(f"{source} is damaged ({type(error).__name__}: {error})") from None
-    if remove_finished:
-        os.remove(source)
-    return target
+    return Path(target) if isinstance(from_path, Path) else target
 
 
 def download_and_extract_archive(
