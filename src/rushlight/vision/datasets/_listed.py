@@ -243,7 +243,7 @@ class GTSRB(ListedSplit):
 
     def _list(self, home: Path) -> Samples:
         if self._split == "train":
-            return make_dataset(home / "GTSRB" / "Training", extensions=".ppm")  # type: ignore[return-value]
+            return list(make_dataset(home / "GTSRB" / "Training", extensions=".ppm"))
         with open(home / "GT-final_test.csv", newline="") as f:
             rows = list(csv.DictReader(f, delimiter=";", skipinitialspace=True))
         place = home / "GTSRB" / "Final_Test" / "Images"
