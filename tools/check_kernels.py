@@ -176,7 +176,7 @@ FAMILIES = {
         {"STORED": "half_t", "WIDE": "double", "RESULT": "half_t", "PRODUCT": 0},
         {"STORED": "u8", "WIDE": "i64", "RESULT": "i64", "PRODUCT": 1},
     ],
-    "matrices": [{"GROUP": (8, 32, 256)[task % 3], "TASK": task} for task in range(7)],
+    "matrices": [{"GROUP": (8, 32, 256, 1024)[task % 4], "TASK": task} for task in range(7)],
     "selection": [{"UNIT": "bytes_16", "DIMS": 3}, {"UNIT": "u8", "DIMS": 1}],
     "patterns": [
         {"UNIT": "int", "LABEL": "i64", "WEIGHTED": 1},

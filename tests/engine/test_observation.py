@@ -18,6 +18,8 @@ from rushlight.runtime import door
 from rushlight.runtime.joins import Whole
 from rushlight.runtime.thread import PARTS, WATCHED, here
 
+pytestmark = pytest.mark.filterwarnings("ignore:cupti-python cannot be imported")
+
 
 def _mlp(device: str) -> Callable[[], Any]:
     net = nn.Sequential(

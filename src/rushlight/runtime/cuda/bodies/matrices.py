@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Steps = tuple[int, int, int]  # from matrix to matrix, row to row, column to column, in elements
 SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE = range(7)
-_MOST_ROWS = {INVERSE: 64, CHOLESKY: 64}  # beyond them the library's are quicker on an H200
+_MOST_ROWS = {INVERSE: 100, CHOLESKY: 100}  # beyond them the library's are quicker on an H200
 _BLOCK = 128  # threads that share a block among matrices
 _X, _Y, _OUT, _SECOND, _SWAPS, _ORDER = range(6)  # places of the addresses
 
@@ -75,7 +75,7 @@ def _launch(
     if lies[0] is None or (y is not None and lies[1] is None):
         return None
     width = n if task in (DETERMINANT, LOGARITHM, FACTORS, CHOLESKY) else n + m
-    group = 8 if n <= 8 and width <= 24 else 32 if n <= 16 else 256
+    group = 8 if n <= 8 and width <= 24 else 32 if n <= 16 else 256 if n <= 48 else 1024
     held = max(1, _BLOCK // group)
     room = held * n * (width * dtype.itemsize + 4)
     if room > block_room():

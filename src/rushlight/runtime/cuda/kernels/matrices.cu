@@ -97,9 +97,9 @@ __device__ __forceinline__ void substitute(T* a, int n, int m, int width, bool u
 }
 
 // `bad` counts matrices that have no answer.
-KERNEL(matrices)(const T* __restrict__ x, const T* __restrict__ y, T* __restrict__ out, T* __restrict__ second,
-                 int* __restrict__ swaps_out, i64* __restrict__ order, unsigned* bad, i64 count, int n, int m, Lay lx,
-                 Lay ly, int upper, int ones) {
+BOUNDED_KERNEL(matrices, GROUP < 128 ? 128 : GROUP)(const T* __restrict__ x, const T* __restrict__ y, T* __restrict__ out,
+        T* __restrict__ second, int* __restrict__ swaps_out, i64* __restrict__ order, unsigned* bad, i64 count, int n, int m,
+        Lay lx, Lay ly, int upper, int ones) {
     depend();
     extern __shared__ __align__(16) char room[];
     __shared__ int chosen[1];
