@@ -164,6 +164,7 @@ torch.zeros(4, 4, 3)[:, :, 1:].view(torch.float64)
 torch.view_as_complex(torch.as_strided(torch.randn(3, 3), (2, 2), (1, 1)))
 torch.view_as_complex(torch.zeros(7)[1:5].view(2, 2))
 torch.view_as_complex(torch.tensor([]).view(0, 2))
+[torch.segment_reduce(torch.tensor([1.0, float("nan"), 3.0]), r, lengths=torch.tensor([1, 2]), initial=0) for r in ("max", "min")]
 torch.ones(3, dtype=torch.complex64).sort()
 torch.ones(3, dtype=torch.complex64).kthvalue(1)
 torch.ones(3, dtype=torch.complex64).mode()

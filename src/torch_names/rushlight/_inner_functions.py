@@ -119,7 +119,7 @@ def segment_reduce(
     found = data.new_full(shape, first).scatter_reduce(axis, index, data, kind)
     found = found.narrow(axis, 1, pieces).contiguous()
     if extreme and initial is not None:
-        return where(found >= initial if kind == "amax" else found <= initial, found, initial)
+        return where(found < initial if kind == "amax" else found > initial, initial, found)
     if reduce != "mean":
         return found
     count = bounds.diff(dim=-1).reshape(*bounds.shape[:-1], pieces, *[1] * (data.dim() - axis - 1))
