@@ -99,9 +99,8 @@ def _mostly_kernels(nodes: Sequence[ast.AST]) -> list[ast.AST]:
 
 def _texts(nodes: Iterator[ast.AST]) -> Iterator[ast.Constant]:
     seen = {id(n): n for n in nodes}
-    yield from [
-        n for n in seen.values() if isinstance(n, ast.Constant) and isinstance(n.value, str)
-    ]
+    texts = [n for n in seen.values() if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    yield from [n for n in texts if not n.value[:1].isupper()]  # which begins a sentence or a title
 
 
 def _defined(tree: ast.AST) -> set[str]:

@@ -62,8 +62,8 @@ def _copied(a: Any, memo: dict) -> Any:
         )  # the root is held, so that its id stays its own
     if root is a:
         return held[1]
-    size, stride, offset = geometry(a)
-    attrs = {"size": size, "stride": stride, "offset": offset, "home": geometry(root)}
+    size, stride, offset = geometry(a)  # type: ignore[arg-type]
+    attrs = {"size": size, "stride": stride, "offset": offset, "home": geometry(root)}  # type: ignore[arg-type]
     return run(as_strided_op.kernel, a.__class__, (held[1],), attrs)
 
 

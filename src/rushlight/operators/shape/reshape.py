@@ -132,7 +132,7 @@ def _view_dtype_body(xp: ArrayModule, x: Array, *, to: dtype_type) -> Any:
         return x.view(to.np)
     seen, item = x.view(to.np), to.itemsize  # NumPy leaves no steps to an array without elements
     steps = [s // item * item for s in x.strides[:-1]] + [item]
-    return xp.ndarray(seen.shape, seen.dtype, strides=tuple(steps))
+    return xp.ndarray(seen.shape, seen.dtype, strides=tuple(steps))  # type: ignore[attr-defined]
 
 
 _view_dtype = Op(_view_dtype_body, "view_dtype", view=True)

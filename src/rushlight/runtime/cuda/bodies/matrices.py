@@ -129,8 +129,10 @@ def _small(task: int) -> Callable[..., Any]:
     return keyed(body, prepare)
 
 
-for _name, _task in {
-    "linalg_solve": SOLVE, "linalg_inv": INVERSE, "linalg_det": DETERMINANT, "linalg_slogdet": LOGARITHM,
-    "linalg_lu_factor": FACTORS, "linalg_cholesky": CHOLESKY, "linalg_solve_triangular": TRIANGLE,
-}.items():  # fmt: skip
-    kernel_for("cuda", _name)(_small(_task))
+kernel_for("cuda", "linalg_solve")(_small(SOLVE))
+kernel_for("cuda", "linalg_inv")(_small(INVERSE))
+kernel_for("cuda", "linalg_det")(_small(DETERMINANT))
+kernel_for("cuda", "linalg_slogdet")(_small(LOGARITHM))
+kernel_for("cuda", "linalg_lu_factor")(_small(FACTORS))
+kernel_for("cuda", "linalg_cholesky")(_small(CHOLESKY))
+kernel_for("cuda", "linalg_solve_triangular")(_small(TRIANGLE))
