@@ -6,6 +6,8 @@ import _thread
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -149,3 +151,33 @@ def test_a_thread_that_threading_does_not_know() -> None:
     finally:
         go.release()
         done.acquire(timeout=600)
+
+
+_COLLECTED = """
+import gc, signal
+from rushlight.capture.loops.quiet import Quiet
+signal.signal(signal.SIGUSR1, lambda *a: None)
+quiet, ran, kept = Quiet(), [], []
+class Late:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        with quiet:
+            ran.append(gc.isenabled())
+gc.set_threshold(1)
+for _ in range(100):
+    with quiet:
+        Late()
+        kept.append([[] for _ in range(100)])  # so that the next list is new memory, for which Python collects
+    assert gc.isenabled() and not quiet.depth and not quiet.handlers
+assert ran and not any(ran) and signal.getsignal(signal.SIGUSR1) is not quiet.note
+"""
+
+
+def test_a_finaliser_comes_while_handlers_are_put_back() -> None:
+    """It enters and leaves in turn; memory that is given back is marked, so that a use of it ends the process."""
+    command = [sys.executable, "-c", _COLLECTED]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONMALLOC": "debug"}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -33,12 +33,11 @@ static int put_back(Quiet *self)
 {
     if (PyList_GET_SIZE(self->late))
         return 1;
-    PyObject *held = self->handlers;
-    self->handlers = PyList_New(0);
-    if (self->handlers == NULL) {
-        self->handlers = held;
+    PyObject *none = PyList_New(0); /* which may collect, and a finaliser may enter and leave in turn: before handlers are looked at */
+    if (none == NULL)
         return -1;
-    }
+    PyObject *held = self->handlers;
+    self->handlers = none;
     PyObject *type = NULL, *value = NULL, *trace = NULL; /* what a handler that is back already has raised meanwhile */
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(held); i++) {
         PyObject *row = PyList_GET_ITEM(held, i), *n = PyTuple_GET_ITEM(row, 0);
@@ -84,9 +83,12 @@ static PyObject *enter(PyObject *me, PyObject *unused)
     if (know_lock(self) < 0)
         return NULL;
     if (self->depth == 0) {
+        int collects = PyGC_Disable(); /* a handler that is not put off yet may enter and leave in turn, which sees it off */
         if (PyTuple_GET_SIZE(self->watched) && put_off(self) < 0) {
             PyObject *type, *value, *trace, *done;
             PyErr_Fetch(&type, &value, &trace);
+            if (collects)
+                PyGC_Enable();
             done = PyObject_CallMethodNoArgs(me, s_put_back);
             if (done == NULL)
                 PyErr_Clear();
@@ -94,7 +96,7 @@ static PyObject *enter(PyObject *me, PyObject *unused)
             PyErr_Restore(type, value, trace);
             return NULL;
         }
-        self->collects = (char)PyGC_Disable();
+        self->collects = (char)collects;
     }
     self->depth++;
     return PyObject_CallNoArgs(self->acquire);
