@@ -188,6 +188,8 @@ def _indexing(add: Any) -> None:
         setup="o = T.arange(0, 1024, 16)")  # fmt: skip
     add("isin", "T.isin(x, i)", False, x=("n", 1000, 4096), i=("n", 1000, 20))
     add("multinomial", "T.multinomial(x, 4)", False, x=("u", 64, 100))
+    add("multinomial of one", "T.multinomial(x, 1)", False, x=("u", 16, 200))
+    add("sort of many rows", "x.sort(-1)[0]", False, x=("f", 4096, 1024))
     add("arange", "T.arange(10000)", False)
     add("linspace", "T.linspace(0, 1, 1000)", False)
     add("zeros", "T.zeros(64, 64)", False)
@@ -263,6 +265,8 @@ def _shapes(add: Any) -> None:
     add("svd", "T.linalg.svdvals(x)", x=("f", 32, 32))
     add("cholesky", "T.linalg.cholesky(x @ x.T + T.eye(32))", x=("f", 32, 32))
     add("qr", "T.linalg.qr(x)[1]", x=("f", 32, 32))
+    add("solve of many", "T.linalg.solve(x, y)", x=("f", 64, 4, 4), y=("f", 64, 4, 4))
+    add("lstsq of many", "T.linalg.lstsq(x, y)[0]", False, x=("f", 64, 4, 4), y=("f", 64, 4, 4))
     add("fft", "T.fft.rfft(x).abs()", x=("f", 64, 256))
     add(
         "stft",
