@@ -178,6 +178,8 @@ def of_rows(
     """Figures of rows that have a dict for each side: `sides` has what is added to the row's name for ours."""
     found = []
     for row, by_side in table.items():
+        if not isinstance(by_side, dict):  # of the machine, not of a row
+            continue
         torch = by_side.get(peer, {}).get(unit)
         for side, name in sides.items():
             if unit in by_side.get(side, {}):

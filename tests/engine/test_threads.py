@@ -206,7 +206,7 @@ def test_a_profiler_sees_its_own_thread(eager_switching) -> None:
         assert list(pool.map(work, range(6))) == [50] * 6
         x + 1  # noqa: B018
     assert {r.key: r.count for r in p.key_averages()} == {"aten::add": 1}
-    assert {e.thread for e in p.events()} == {threading.get_ident()}
+    assert {e.thread for e in p.events()} == {threading.get_native_id()}
 
 
 def test_a_profiler_is_stopped_where_it_was_started() -> None:

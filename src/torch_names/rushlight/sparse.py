@@ -27,7 +27,16 @@ __all__ = [
 
 
 class check_sparse_tensor_invariants(_ContextDecorator):  # noqa: N801 - PyTorch's name
-    """A switch, block or decorator that asks for the checks of new sparse tensors, which are always made here."""
+    """A switch, block or decorator that asks for the checks of new sparse tensors, which are always made here.
+
+    Args:
+        enable: what it says from then on, or inside of the block.
+
+    Example:
+        >>> with torch.sparse.check_sparse_tensor_invariants():
+        ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
+        True
+    """
 
     def __init__(self, enable: bool = True) -> None:
         self.state = enable

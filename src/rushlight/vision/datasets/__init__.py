@@ -52,21 +52,27 @@ __all__ = [
 show_plainly(list(globals().values()))
 del show_plainly
 
+
+def _missing(name: str) -> type:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise NotYet(f"datasets.{name}")
+
+    return type(name, (VisionDataset,), {"__init__": refuse, "__module__": __name__})
+
+
 # torchvision's others: programs may name them; making one says what is missing.
-_NOT_YET = (
-    "CREStereo Caltech101 CarlaStereo Cityscapes ETH3DStereo FER2013 FallingThingsStereo Flickr30k Flickr8k FlyingChairs "
-    "FlyingThings3D HD1K HMDB51 INaturalist InStereo2k Kinetics Kitti Kitti2012Stereo Kitti2015Stereo KittiFlow LFWPairs "
-    "LFWPeople Middlebury2014Stereo MovingMNIST PCAM PhotoTour Places365 SBDataset SBU SEMEION SceneFlowStereo Sintel "
-    "SintelStereo UCF101 WIDERFace"
-).split()
+_NOT_YET = {
+    name: _missing(name)
+    for name in (
+        "CREStereo Caltech101 CarlaStereo Cityscapes ETH3DStereo FER2013 FallingThingsStereo Flickr30k Flickr8k FlyingChairs "
+        "FlyingThings3D HD1K HMDB51 INaturalist InStereo2k Kinetics Kitti Kitti2012Stereo Kitti2015Stereo KittiFlow LFWPairs "
+        "LFWPeople Middlebury2014Stereo MovingMNIST PCAM PhotoTour Places365 SBDataset SBU SEMEION SceneFlowStereo Sintel "
+        "SintelStereo UCF101 WIDERFace"
+    ).split()
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _NOT_YET:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise NotYet(f"datasets.{name}")
-
-    globals()[name] = type(name, (VisionDataset,), {"__init__": refuse, "__module__": __name__})
-    return globals()[name]
+    return _NOT_YET[name]

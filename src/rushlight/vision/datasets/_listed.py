@@ -19,6 +19,27 @@ from .vision import Published
 Samples = list[tuple[Any, Any]]
 
 
+_TOLD = """
+
+    Args:
+        root: the folder that holds `{home}`.{split}
+        transform, target_transform: of the picture and of the class number.
+        download: fetch and unpack the archives.
+        loader: reads a picture from its path.
+
+    Raises:
+        RuntimeError: if the files are not there.
+
+    Example:
+        >>> from rushlight.vision.datasets import {name}
+        >>> {name}("/nowhere")
+        Traceback (most recent call last):
+        RuntimeError: Dataset not found. You can use download=True to download it ...
+    """
+_SPLIT = """
+        split: one of {}."""
+
+
 class Listed(Published):
     """Picture files with targets, below `_home` in the root; a subclass lists them."""
 
@@ -29,6 +50,13 @@ class Listed(Published):
     _splits: tuple[str, ...] = ("train", "val", "test")
     classes: list[Any]
     class_to_idx: dict[str, int]
+
+    def __init_subclass__(cls) -> None:
+        """What the arguments are is told once, for all that are told in one sentence."""
+        super().__init_subclass__()
+        if cls._home and cls.__doc__ and "Args:" not in cls.__doc__:
+            parts = _SPLIT.format(", ".join(cls._splits)) if issubclass(cls, ListedSplit) else ""
+            cls.__doc__ += _TOLD.format(home=cls._home, split=parts, name=cls.__name__)
 
     def _list(self, home: Path) -> Samples:
         """(path, target) of every picture."""
@@ -92,7 +120,7 @@ class ListedSplit(Listed):
 
 
 class EuroSAT(ListedWhole):
-    """Satellite pictures of ten kinds of land (Helber et al. 2019); arguments as of `SUN397`."""
+    """Satellite pictures of ten kinds of land (Helber et al. 2019)."""
 
     _home, _below = "eurosat", True
     _archives = (("https://huggingface.co/datasets/torchgeo/eurosat/resolve/c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
@@ -103,23 +131,7 @@ class EuroSAT(ListedWhole):
 
 
 class SUN397(ListedWhole):
-    """Scenes of 397 kinds (Xiao et al. 2010).
-
-    Args:
-        root: the folder that holds `SUN397`.
-        transform, target_transform: of the picture and of the class number.
-        download: fetch and unpack the archive.
-        loader: reads a picture from its path.
-
-    Raises:
-        RuntimeError: if the files are not there.
-
-    Example:
-        >>> from rushlight.vision.datasets import SUN397
-        >>> SUN397("/nowhere")
-        Traceback (most recent call last):
-        RuntimeError: Dataset not found. You can use download=True to download it ...
-    """
+    """Scenes of 397 kinds (Xiao et al. 2010)."""
 
     _home = "SUN397"
     _archives = (
@@ -137,7 +149,7 @@ class SUN397(ListedWhole):
 
 
 class Caltech256(ListedWhole):
-    """Things of 256 kinds (Griffin et al. 2007); arguments as of `SUN397`."""
+    """Things of 256 kinds (Griffin et al. 2007)."""
 
     _home, _below = "caltech256", True
     _archives = (("https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar",
@@ -150,24 +162,7 @@ class Caltech256(ListedWhole):
 
 
 class Food101(ListedSplit):
-    """Pictures of 101 dishes (Bossard et al. 2014).
-
-    Args:
-        root: the folder that holds `food-101`.
-        split: "train" or "test".
-        transform, target_transform: of the picture and of the class number.
-        download: fetch and unpack the archive.
-        loader: reads a picture from its path.
-
-    Raises:
-        RuntimeError: if the files are not there.
-
-    Example:
-        >>> from rushlight.vision.datasets import Food101
-        >>> Food101("/nowhere")
-        Traceback (most recent call last):
-        RuntimeError: Dataset not found. You can use download=True to download it ...
-    """
+    """Pictures of 101 dishes (Bossard et al. 2014)."""
 
     _home, _splits = "food-101", ("train", "test")
     _archives = (
@@ -182,7 +177,7 @@ class Food101(ListedSplit):
 
 
 class Country211(ListedSplit):
-    """Pictures of 211 countries (Radford et al. 2021); arguments as of `Food101`."""
+    """Pictures of 211 countries (Radford et al. 2021)."""
 
     _home, _splits = "country211", ("train", "valid", "test")
     _archives = (
@@ -197,7 +192,7 @@ class Country211(ListedSplit):
 
 
 class RenderedSST2(ListedSplit):
-    """Sentences of reviews as pictures, negative and positive (Radford et al. 2021); arguments as of `Food101`."""
+    """Sentences of reviews as pictures, negative and positive (Radford et al. 2021)."""
 
     _home = "rendered-sst2"
     _archives = (("https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz",
@@ -208,7 +203,7 @@ class RenderedSST2(ListedSplit):
 
 
 class CLEVRClassification(ListedSplit):
-    """Drawn scenes, to be told how many things are in them (Johnson et al. 2017); arguments as of `Food101`."""
+    """Drawn scenes, to be told how many things are in them (Johnson et al. 2017)."""
 
     _home, _below = "clevr", True
     _archives = (
@@ -229,7 +224,7 @@ class CLEVRClassification(ListedSplit):
 
 
 class GTSRB(ListedSplit):
-    """Traffic signs of 43 kinds (Stallkamp et al. 2012); arguments as of `Food101`."""
+    """Traffic signs of 43 kinds (Stallkamp et al. 2012)."""
 
     _home, _below, _splits = "gtsrb", True, ("train", "test")
 
@@ -251,7 +246,7 @@ class GTSRB(ListedSplit):
 
 
 class StanfordCars(ListedSplit):
-    """Cars of 196 kinds (Krause et al. 2013), which are not downloaded any more; arguments as of `Food101`."""
+    """Cars of 196 kinds (Krause et al. 2013), which are not downloaded any more."""
 
     _home, _splits = "stanford_cars", ("train", "test")
 
