@@ -174,3 +174,12 @@ def test_draws_by_weights_inside_a_compiled_step(device: str) -> None:
 def test_a_permutation_on_a_device(device: str) -> None:
     for n in (1, 7, 5000):
         assert sorted(rl.randperm(n, device=device).tolist()) == list(range(n))
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1], [1, float("inf")], [float("nan"), 1], [0, 0]])
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_that_are_no_weights_are_refused(device: str, weights: list, count: int) -> None:
+    rows = rl.tensor([[1.0, 1.0], weights]).to(device)
+    with pytest.raises(RuntimeError, match="probability"):
+        rl.multinomial(rows, count, replacement=count > 1)
+    assert rl.multinomial(rows[:1], count).shape == (1, count)

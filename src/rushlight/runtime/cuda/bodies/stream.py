@@ -57,12 +57,6 @@ def _shape(shape: Shape) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _check_weights(weights: DeviceArray) -> None:
-    """Refuse what is no distribution; it waits for the GPU, as PyTorch does."""
-    bad = bool(((weights < 0) | ~cupy.isfinite(weights)).any())
-    _refuse(1 if bad else 2 * (not bool((weights.sum(axis=-1) > 0).all())))
-
-
 def _refuse(bad: int) -> None:
     if bad & 1:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -233,10 +227,11 @@ class DrawStream:
 
     def multinomial(self, probs: DeviceArray, num_samples: int, replacement: bool = False) -> Any:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
-        if num_samples == 1 and probs.size:
-            return self._one_of_each(row_major(probs))
+        if probs.size:  # which looks at the weights, too
+            one = self._one_of_each(row_major(probs))
+            if num_samples == 1:
+                return one
         weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
-        _check_weights(weights)  # so it is no part of a graph, whose replays could refuse nothing
         if not replacement:
             # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
             race = weights / self.exponential(weights.shape, weights.dtype)
@@ -249,7 +244,7 @@ class DrawStream:
         return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
 
     def _one_of_each(self, probs: DeviceArray) -> Any:
-        """A race in one launch; the host looks whether the weights were some."""
+        """A race in one launch. The host looks whether the weights were some, so it is no part of a graph."""
         columns = probs.shape[-1]
         out, rows, bad = ndarray((*probs.shape[:-1], 1), np.int64), probs.size // columns, mark()
         threads = next(n for n in (32, 64, 128, 256) if n * 4 >= columns or n == 256)
