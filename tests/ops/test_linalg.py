@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,24 @@ def test_older_spellings() -> None:
     np.testing.assert_allclose(a.triu().mT @ flipped, b, rtol=1e-9, atol=1e-12)
     result, info = rl.linalg.solve_ex(rl.zeros(2, 2), rl.ones(2))
     assert info.item() == 1 and result.isnan().all()
+
+
+def test_threads_are_told_of_their_own_matrices(device: str) -> None:
+    """One that has no answer in one thread is refused there, whatever others solve meanwhile."""
+    good, bad = rl.eye(3, device=device), rl.zeros(3, 3, device=device)
+    refused: list[bool] = []
+
+    def work(number: int) -> None:
+        for _ in range(40):
+            try:
+                rl.linalg.inv(bad if number % 2 else good)
+                refused.append(False)
+            except rl.linalg.LinAlgError:
+                refused.append(True)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert (refused.count(True), refused.count(False)) == (80, 80)

@@ -96,11 +96,11 @@ def _launch(
         -(-count // held), max(_BLOCK, group), results, count, n, m, *lies[0], *(lies[1] or (0, 0, 0)),
         int(upper), int(ones), shared=room, absent=absent,
     )  # fmt: skip
-    bad = mark()
     if task not in (SOLVE, INVERSE, CHOLESKY):
-        return lambda *arrays: call(*arrays, bad)
+        return lambda *arrays: call(*arrays, None)
 
     def checked(*arrays: Any) -> Any:
+        bad = mark()
         out = call(*arrays, bad)
         return NotImplemented if raised(bad) else out
 
