@@ -45,6 +45,7 @@ def test_captured_optimiser_reads_todays_numbers() -> None:
     hyper = np.array([0.5, 0.0, 0.0, 0.0])
     flags = {"nesterov": False, "maximize": False, "first": False, "n": 1}
     _step("sgd_update", np.zeros(4), (p, g), flags)
+    cupy.cuda.Stream.null.synchronize()  # the stream below does not wait for it
     stream = cupy.cuda.Stream(non_blocking=True)
     with using(stream), collecting_replay_hooks() as hooks:
         stream.begin_capture()
