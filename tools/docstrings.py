@@ -74,6 +74,8 @@ KNOWN = frozenset("""
 REFERS = re.compile(r"(?:In-place version of|As|Same as|See) `([\w.]+)`")
 # Packages that come with an extra: examples that import one are left out where it is not installed.
 OPTIONAL = re.compile(r">>> (?:import|from) (PIL|safetensors|onnx)\b")
+# What docs/reference/index.md calls modules in examples.
+SHORT = {"functional": "F", "functions": "F", "layers": "L"}
 SKIPPED = doctest.OPTIONFLAGS_BY_NAME["SKIP"]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -234,20 +236,42 @@ def last_digit(number: str) -> float:
     return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
-def globals_of_examples() -> dict[str, Any]:
-    """The names every example knows."""
+def globals_of_examples(label: str) -> dict[str, Any]:
+    """The names every example knows, and those of the modules that the documented name lies in, with the modules in them."""
     import numpy as np
 
     import rushlight as torch
 
-    return {
-        "torch": torch,
-        "np": np,
-        "nn": torch.nn,
-        "F": torch.nn.functional,
-        "optim": torch.optim,
-        "__name__": "__main__",
-    }
+    F = torch.nn.functional
+    names = {"torch": torch, "np": np, "nn": torch.nn, "F": F, "optim": torch.optim}
+    names["dist"] = torch.distributed
+    module: Any = torch
+    for part in label.split(".")[1:]:
+        module = getattr(module, part, None)
+        if not inspect.ismodule(module):
+            break
+        inside = {n: m for n, m in vars(module).items() if inspect.ismodule(m) and n[0] != "_"}
+        names |= inside | {part: module} | {SHORT[n]: m for n, m in inside.items() if n in SHORT}
+        names |= {SHORT[part]: module} if part in SHORT else {}
+    return names | {"TF": torch.vision.transforms.functional, "__name__": "__main__"}
+
+
+@contextmanager
+def among_one(label: str, text: str) -> Iterator[None]:
+    """A group of this process alone for examples of `distributed` that do not make one."""
+    import rushlight
+
+    dist = rushlight.distributed
+    needed = label.startswith(("rushlight.distributed", "rushlight.nn.parallel"))
+    if not needed or "dist.init_process_group(" in text:
+        yield
+        return
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        yield
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
 
 @contextmanager
@@ -269,10 +293,10 @@ def run(label: str, found: Any) -> str:
     needed = OPTIONAL.search(text)
     if ">>>" not in text or (needed and find_spec(needed[1]) is None):
         return ""
-    test = doctest.DocTestParser().get_doctest(text, globals_of_examples(), label, None, None)
+    test = doctest.DocTestParser().get_doctest(text, globals_of_examples(label), label, None, None)
     said: list[str] = []
     runner = doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS)
-    with printed_as_torch():
+    with printed_as_torch(), among_one(label, text):
         runner.run(test, out=said.append)
     home = getattr(found, "__module__", "") or ""
     return f"{home}: {''.join(said)}" if runner.failures else ""

@@ -66,7 +66,6 @@ def linear(x: Operand, W: Operand, b: Operand | None = None) -> Variable:
         b: (out,), or None.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.linear(np.ones((1, 2)), np.ones((2, 3)), np.zeros(3))
         variable([[2. 2. 2.]])
     """

@@ -46,7 +46,6 @@ class Config(metaclass=_GradModeSwitches):
     """The switches: whether calls are recorded, and whether layers train.
 
     Example:
-        >>> from rushlight import dezero
         >>> dezero.Config.enable_backprop, dezero.Config.train
         (True, True)
     """
@@ -63,7 +62,6 @@ def using_config(name: str, value: Any) -> Iterator[None]:
         value: what it is inside.
 
     Example:
-        >>> from rushlight import dezero
         >>> with dezero.using_config("train", False):
         ...     dezero.Config.train
         False
@@ -80,7 +78,6 @@ def no_grad() -> Any:
     """Inside the block nothing is recorded for backward.
 
     Example:
-        >>> from rushlight import dezero
         >>> with dezero.no_grad():
         ...     dezero.Config.enable_backprop
         False
@@ -92,7 +89,6 @@ def test_mode() -> Any:
     """Inside the block dropout and batch normalisation behave as in use.
 
     Example:
-        >>> from rushlight import dezero
         >>> with dezero.test_mode():
         ...     dezero.Config.train
         False
@@ -114,7 +110,6 @@ class Variable(Traced):
         TypeError: if `data` is not an array.
 
     Example:
-        >>> from rushlight import dezero
         >>> x = dezero.Variable(np.array(3.0))
         >>> y = x**2 + x
         >>> y.backward()
@@ -195,7 +190,6 @@ class Parameter(Variable):
         name: for files and drawings.
 
     Example:
-        >>> from rushlight import dezero
         >>> dezero.Parameter(np.array([1.0]), name="W").name
         'W'
     """
@@ -205,7 +199,6 @@ def as_variable(obj: Any) -> Variable:
     """`obj` as a Variable; arrays are wrapped.
 
     Example:
-        >>> from rushlight import dezero
         >>> dezero.as_variable(np.array([1.0, 2.0]))
         variable([1. 2.])
     """
@@ -220,7 +213,6 @@ def as_array(x: Array | float, array_module: Any = np) -> Any:
         array_module: NumPy or CuPy.
 
     Example:
-        >>> from rushlight import dezero
         >>> dezero.as_array(3.0)
         array(3.)
     """
@@ -242,7 +234,6 @@ class Function:
     """Derive, write `forward` on arrays and `backward` on Variables, and call an instance.
 
     Example:
-        >>> from rushlight import dezero
         >>> class Square(dezero.Function):
         ...     def forward(self, x):
         ...         return x**2
@@ -472,7 +463,6 @@ def add(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 + x1.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.add(np.array(1), np.array(2))
         variable(3)
     """
@@ -483,7 +473,6 @@ def mul(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 * x1.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.mul(np.array(2), np.array(3))
         variable(6)
     """
@@ -494,7 +483,6 @@ def neg(x: Operand | float) -> Variable:
     """-x.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.neg(np.array(2))
         variable(-2)
     """
@@ -505,7 +493,6 @@ def sub(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 - x1.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.sub(np.array(2), np.array(3))
         variable(-1)
     """
@@ -516,7 +503,6 @@ def rsub(x0: Operand | float, x1: Operand | float) -> Variable:
     """x1 - x0.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.rsub(np.array(2), np.array(3))
         variable(1)
     """
@@ -527,7 +513,6 @@ def div(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 / x1.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.div(np.array(1.0), np.array(4.0))
         variable(0.25)
     """
@@ -543,7 +528,6 @@ def pow(x: Operand | float, c: float) -> Variable:
     """x ** c, where c is a number.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.pow(np.array(3.0), 2)
         variable(9.0)
     """
@@ -554,7 +538,6 @@ def setup_variable() -> None:
     """Give Variable its operators; the methods that are Functions come with `functions`.
 
     Example:
-        >>> from rushlight import dezero
         >>> dezero.setup_variable()
         >>> dezero.Variable(np.array(2.0)) * 3
         variable(6.0)

@@ -32,7 +32,6 @@ class DataLoader:
         gpu: give CuPy arrays.
 
     Example:
-        >>> from rushlight import dezero
         >>> class Numbers(dezero.Dataset):
         ...     def prepare(self):
         ...         self.data, self.label = np.arange(4.0), np.arange(4)
@@ -137,7 +136,6 @@ class SeqDataLoader(DataLoader):
         gpu: give CuPy arrays.
 
     Example:
-        >>> from rushlight import dezero
         >>> class Numbers(dezero.Dataset):
         ...     def prepare(self):
         ...         self.data, self.label = np.arange(6.0), np.arange(6)

@@ -26,7 +26,6 @@ class Dataset:
         transform, target_transform: functions of one example and of one label.
 
     Example:
-        >>> from rushlight import dezero
         >>> class Numbers(dezero.Dataset):
         ...     def prepare(self):
         ...         self.data, self.label = np.arange(4.0), np.arange(4)

@@ -176,7 +176,6 @@ def transpose(x: Operand, axes: tuple[int, ...] | None = None) -> Variable:
         axes: their new order.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.transpose(np.array([[1, 2], [3, 4]]))
         variable([[1 3]
                   [2 4]])
@@ -250,7 +249,6 @@ def get_item(x: Operand, slices: Any) -> Variable:
         slices: an index, as NumPy takes it.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.get_item(np.array([[1, 2], [3, 4]]), 1)
         variable([3 4])
     """
@@ -261,7 +259,6 @@ def expand_dims(x: Operand, axis: int) -> Variable:
     """`x` with an axis of length one inserted at `axis`.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.expand_dims(np.array([1, 2]), 0).shape
         (1, 2)
     """
@@ -277,7 +274,6 @@ def flatten(x: Operand) -> Variable:
         x: an array or a Variable.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.flatten(np.zeros((2, 3, 4))).shape
         (2, 12)
     """
@@ -314,7 +310,6 @@ def concat(xs: Any, axis: int = 1) -> Variable:
         axis: a number.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.concat([np.array([[1]]), np.array([[2]])])
         variable([[1 2]])
     """
@@ -348,7 +343,6 @@ def sum(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = 
         keepdims: keep them with length 1.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.sum(np.array([[1, 2], [3, 4]]), axis=0)
         variable([4 6])
     """
@@ -376,7 +370,6 @@ def sum_to(x: Operand, shape: tuple[int, ...]) -> Variable:
         shape: a tuple.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.sum_to(np.ones((2, 3)), (1, 3))
         variable([[2. 2. 2.]])
     """
@@ -594,7 +587,6 @@ def softmax(x: Operand, axis: int = 1) -> Variable:
         axis: a number.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.softmax(np.array([[0.0, 0.0]]))
         variable([[0.5 0.5]])
     """
@@ -620,7 +612,6 @@ def clip(x: Operand, x_min: float, x_max: float) -> Variable:
         x_min, x_max: numbers.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.clip(np.array([-3.0, 0.5]), -1, 1)
         variable([-1.   0.5])
     """
@@ -664,7 +655,6 @@ def mean_squared_error(x0: Operand, x1: Operand) -> Variable:
         x0, x1: arrays or Variables of one shape.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.mean_squared_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
         variable(2.0)
     """
@@ -685,7 +675,6 @@ def softmax_cross_entropy(x: Operand, t: Operand) -> Variable:
         t: (N,), integers.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.softmax_cross_entropy(np.array([[0.0, 0.0]]), np.array([1]))
         variable(0.6931471805599453)
     """
@@ -718,7 +707,6 @@ def sigmoid_cross_entropy(x: Operand, t: Operand) -> Variable:
         t: 0s and 1s of the shape of `x`.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.sigmoid_cross_entropy(np.array([[0.0]]), np.array([[1]]))
         variable(0.6931471805599453)
     """
@@ -733,7 +721,6 @@ def binary_cross_entropy(p: Operand, t: Operand) -> Variable:
         t: 0s and 1s of the shape of `p`.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.binary_cross_entropy(np.array([[0.5]]), np.array([[1]]))
         variable(0.6931471805599453)
     """
@@ -752,7 +739,6 @@ def accuracy(y: Operand, t: Operand) -> Variable:
         t: (N,), integers.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1]))
         variable(0.5)
     """
@@ -775,8 +761,6 @@ def dropout(x: Operand, dropout_ratio: float = 0.5) -> Variable:
         dropout_ratio: which part.
 
     Example:
-        >>> from rushlight.dezero import functions as F
-        >>> from rushlight import dezero
         >>> with dezero.test_mode():
         ...     F.dropout(np.array([1.0, 2.0]))
         variable([1. 2.])
@@ -799,7 +783,6 @@ class BatchNorm(Derived):
         eps: added to the variance.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> norm = F.BatchNorm(np.zeros(1), np.ones(1), 0.9, 0.0)
         >>> norm(np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1))
         variable([[-1.]
@@ -856,7 +839,6 @@ def batch_norm(
         eps: added to the variance.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.batch_norm(np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1), eps=0.0)
         variable([[-1.]
                   [ 1.]])
@@ -875,7 +857,6 @@ def embed_id(x: Operand, W: Operand) -> Variable:
         W: (numbers, size).
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.embed_id(np.array([1]), np.array([[1.0, 2.0], [3.0, 4.0]]))
         variable([[3. 4.]])
     """

@@ -69,7 +69,6 @@ def conv2d(
         stride, pad: numbers, or pairs (height, width).
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))).data
         array([[[[4., 4.],
                  [4., 4.]]]])
@@ -129,7 +128,6 @@ def deconv2d(
         outsize: the size of the result, where several are possible.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.deconv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2))).data
         array([[[[1., 2., 1.],
                  [2., 4., 2.],
@@ -256,7 +254,6 @@ def pooling(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> V
         pad: zeros around the pictures, the same.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.pooling(np.arange(16.0).reshape(1, 1, 4, 4), 2, 2).data
         array([[[[ 5.,  7.],
                  [13., 15.]]]])
@@ -379,7 +376,6 @@ def im2col(
         to_matrix: one window in each row.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.im2col(np.arange(9.0).reshape(1, 1, 3, 3), 2).data
         array([[0., 1., 3., 4.],
                [1., 2., 4., 5.],
@@ -408,7 +404,6 @@ def col2im(
         to_matrix: one window in each row.
 
     Example:
-        >>> from rushlight.dezero import functions as F
         >>> F.col2im(np.ones((4, 4)), (1, 1, 3, 3), 2).data
         array([[[[1., 2., 1.],
                  [2., 4., 2.],

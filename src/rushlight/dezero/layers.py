@@ -25,7 +25,6 @@ class Layer:
     """A part of a network. Parameters and Layers set as attributes belong to it.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> class Twice(L.Layer):
         ...     def __init__(self):
         ...         super().__init__()
@@ -151,7 +150,6 @@ class Weight(Parameter):
         name: for files and drawings.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.Weight(np.ones((2, 3)), name="W").shape
         (2, 3)
     """
@@ -172,7 +170,6 @@ class Linear(Layer):
         in_size: of the inputs; taken from the first one if not given.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.Linear(2)(np.ones((4, 3), np.float32)).shape
         (4, 2)
     """
@@ -216,7 +213,6 @@ class Conv2d(Layer):
         in_channels: of the inputs; taken from the first one if not given.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.Conv2d(2, kernel_size=3)(np.ones((1, 3, 8, 8), np.float32)).shape
         (1, 2, 6, 6)
     """
@@ -268,7 +264,6 @@ class Deconv2d(Conv2d):
         out_channels, kernel_size, stride, pad, nobias, dtype, in_channels: as in `Conv2d`.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.Deconv2d(2, kernel_size=3)(np.ones((1, 3, 8, 8), np.float32)).shape
         (1, 2, 10, 10)
     """
@@ -288,7 +283,6 @@ class RNN(Layer):
         in_size: of the inputs; taken from the first one if not given.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> rnn = L.RNN(4)
         >>> [rnn(np.ones((1, 3), np.float32)).shape for _ in range(2)]
         [(1, 4), (1, 4)]
@@ -320,7 +314,6 @@ class LSTM(Layer):
         in_size: of the inputs; taken from the first one if not given.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> lstm = L.LSTM(4)
         >>> [lstm(np.ones((1, 3), np.float32)).shape for _ in range(2)]
         [(1, 4), (1, 4)]
@@ -360,7 +353,6 @@ class EmbedID(Layer):
         out_size: of each vector.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.EmbedID(10, 4)(np.array([1, 2, 1])).shape
         (3, 4)
     """
@@ -377,7 +369,6 @@ class BatchNorm(Layer):
     """Batch normalisation of axis 1; the running statistics are saved with the weights.
 
     Example:
-        >>> from rushlight.dezero import layers as L
         >>> L.BatchNorm()(np.array([[0.0], [2.0]])).data.round(3)
         array([[-1.],
                [ 1.]])

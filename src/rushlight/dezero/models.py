@@ -21,8 +21,6 @@ class Model(Layer):
     """A Layer that can draw itself.
 
     Example:
-        >>> from rushlight.dezero import models
-        >>> from rushlight.dezero import layers as L, functions as F
         >>> class Net(models.Model):
         ...     def __init__(self):
         ...         super().__init__()
@@ -45,8 +43,6 @@ class Sequential(Model):
         layers: Layers or functions.
 
     Example:
-        >>> from rushlight.dezero import models
-        >>> from rushlight.dezero import layers as L, functions as F
         >>> models.Sequential(L.Linear(4), F.relu, L.Linear(1))(np.ones((5, 3), np.float32)).shape
         (5, 1)
     """
@@ -72,7 +68,6 @@ class MLP(Model):
         activation: a function.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.MLP((10, 1))(np.ones((5, 3), np.float32)).shape
         (5, 1)
     """
@@ -104,7 +99,6 @@ class VGG16(Model):
         pretrained: download the weights that DeZero uses.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> net = models.VGG16()
         >>> net.conv1_1.out_channels, net.fc8.out_size
         (64, 1000)
@@ -161,7 +155,6 @@ class ResNet(Model):
         ValueError: if `n_layers` is another number.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> net = models.ResNet(50)
         >>> net.fc6.out_size
         1000
@@ -231,7 +224,6 @@ class BuildingBlock(Layer):
         downsample_fb: take the stride in the 3x3 convolution, as Facebook's networks do.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.BuildingBlock(2, 4, 2, 8, 1)(np.ones((1, 4, 8, 8), np.float32)).shape
         (1, 8, 8, 8)
     """
@@ -267,7 +259,6 @@ class BottleneckA(Layer):
         downsample_fb: take the stride in the 3x3 convolution, as Facebook's networks do.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.BottleneckA(4, 2, 8)(np.ones((1, 4, 8, 8), np.float32)).shape
         (1, 8, 4, 4)
     """
@@ -305,7 +296,6 @@ class BottleneckB(Layer):
         in_channels, mid_channels: of the input and the result, and between.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.BottleneckB(4, 2)(np.ones((1, 4, 8, 8), np.float32)).shape
         (1, 4, 8, 8)
     """
@@ -335,7 +325,6 @@ class Fire(Layer):
         squeeze, expand: the few channels, and half of the many.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.Fire(2, 4)(np.ones((1, 3, 8, 8), np.float32)).shape
         (1, 8, 8, 8)
     """
@@ -361,7 +350,6 @@ class SqueezeNet(Model):
         NotImplementedError: if `pretrained` is set.
 
     Example:
-        >>> from rushlight.dezero import models
         >>> models.SqueezeNet().conv10.out_channels
         1000
     """

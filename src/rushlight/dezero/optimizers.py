@@ -31,7 +31,6 @@ class Optimizer:
     """Derive and write `update_one(param)`.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> class Plain(optimizers.Optimizer):
         ...     def update_one(self, param):
         ...         param.data -= 0.5 * param.grad.data
@@ -161,7 +160,6 @@ class SGD(_Fused):
     """p -= lr * g.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
@@ -199,7 +197,6 @@ class MomentumSGD(_Fused):
         momentum: share of the last step that is kept.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.MomentumSGD(lr=0.5).setup(layer)
@@ -230,7 +227,6 @@ class AdaGrad(_Fused):
         eps: added to the divisor.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.AdaGrad(lr=0.5).setup(layer)
@@ -261,7 +257,6 @@ class AdaDelta(_Fused):
         eps: added under both roots.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.AdaDelta().setup(layer)
@@ -293,7 +288,6 @@ class Adam(_Fused):
         eps: added to the divisor.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.Adam(alpha=0.5).setup(layer)
@@ -345,7 +339,6 @@ class WeightDecay:
         rate: how much.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
@@ -375,7 +368,6 @@ class ClipGrad:
         max_norm: the largest norm.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)
@@ -410,7 +402,6 @@ class FreezeParam:
         layers: Layers or Parameters.
 
     Example:
-        >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
         >>> layer.W.data[...] = 1
         >>> optimizer = optimizers.SGD(lr=0.5).setup(layer)

@@ -27,10 +27,7 @@ def barrier(
         timeout: accepted; the group's own is used.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.barrier()
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         return None
@@ -59,10 +56,7 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
         RuntimeError: if a rank does not come in time.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.monitored_barrier()
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         return

@@ -122,13 +122,10 @@ def all_reduce(
         op: how they become one, such as `ReduceOp.MAX`.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> t = torch.tensor([1.0, 2.0])
         >>> dist.all_reduce(t)  # with n ranks: the sum of n tensors
         >>> t
         tensor([1., 2.])
-        >>> dist.destroy_process_group()
     """
     single(tensor, "tensor")
     if _outside(group, "all_reduce"):
@@ -148,13 +145,10 @@ def all_reduce_coalesced(
         op: how they become one.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> ts = [torch.ones(2), torch.zeros(1)]
         >>> dist.all_reduce_coalesced(ts)
         >>> ts
         [tensor([1., 1.]), tensor([0.])]
-        >>> dist.destroy_process_group()
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else several(tensors, "tensor")
     work: Work | None = None
@@ -177,13 +171,10 @@ def broadcast(
         src: the rank that has the values, or `group_src` says which.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> t = torch.arange(3)
         >>> dist.broadcast(t, src=0)
         >>> t
         tensor([0, 1, 2])
-        >>> dist.destroy_process_group()
     """
     single(tensor, "tensor")
     if _outside(group, "broadcast"):
@@ -209,13 +200,10 @@ def reduce(
         op: how they become one.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> t = torch.ones(2)
         >>> dist.reduce(t, dst=0)
         >>> t
         tensor([1., 1.])
-        >>> dist.destroy_process_group()
     """
     single(tensor, "tensor")
     if _outside(group, "reduce"):
@@ -246,13 +234,10 @@ def all_gather(
         RuntimeError: if the list is not as long as the group.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [torch.zeros(2) for _ in range(dist.get_world_size())]
         >>> dist.all_gather(found, torch.tensor([1.0, 2.0]))
         >>> found
         [tensor([1., 2.])]
-        >>> dist.destroy_process_group()
     """
     targets = several(tensor_list, "tensor_list")
     single(tensor, "tensor")
@@ -303,13 +288,10 @@ def all_gather_coalesced(
         input_tensor_list: this rank's tensors.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [[torch.zeros(1), torch.zeros(2)] for _ in range(dist.get_world_size())]
         >>> dist.all_gather_coalesced(found, [torch.ones(1), torch.ones(2)])
         >>> found
         [[tensor([1.]), tensor([1., 1.])]]
-        >>> dist.destroy_process_group()
     """
     work: Work | None = None
     for i, tensor in enumerate(several(input_tensor_list, "tensor_list")):
@@ -330,13 +312,10 @@ def all_gather_into_tensor(
         RuntimeError: if the sizes do not fit.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> out = torch.zeros(dist.get_world_size(), 2)
         >>> dist.all_gather_into_tensor(out, torch.tensor([1.0, 2.0]))
         >>> out
         tensor([[1., 2.]])
-        >>> dist.destroy_process_group()
     """
     single(input_tensor, "input_tensor")
     single(output_tensor, "output_tensor")
@@ -369,13 +348,10 @@ def gather(
         ValueError: if `gather_list` is missing on `dst`, or given elsewhere.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [torch.zeros(2)] if dist.get_rank() == 0 else None
         >>> dist.gather(torch.ones(2), found, dst=0)
         >>> found
         [tensor([1., 1.])]
-        >>> dist.destroy_process_group()
     """
     single(tensor, "tensor")
     targets = several(gather_list, "gather_list") if gather_list else []
@@ -417,13 +393,10 @@ def scatter(
         ValueError: if `scatter_list` is missing on `src`, or given elsewhere.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> t = torch.zeros(2)
         >>> dist.scatter(t, [torch.ones(2)] if dist.get_rank() == 0 else None, src=0)
         >>> t
         tensor([1., 1.])
-        >>> dist.destroy_process_group()
     """
     single(tensor, "tensor")
     sources = several(scatter_list, "scatter_list") if scatter_list else []
@@ -459,13 +432,10 @@ def reduce_scatter(
         op: how they become one.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> out = torch.zeros(2)
         >>> dist.reduce_scatter(out, [torch.ones(2)])
         >>> out
         tensor([1., 1.])
-        >>> dist.destroy_process_group()
     """
     single(output, "output")
     sources = several(input_list, "input_list")
@@ -501,13 +471,10 @@ def reduce_scatter_tensor(
         RuntimeError: if the sizes do not fit.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> out = torch.zeros(2)
         >>> dist.reduce_scatter_tensor(out, torch.ones(2 * dist.get_world_size()))
         >>> out
         tensor([1., 1.])
-        >>> dist.destroy_process_group()
     """
     single(output, "output")
     single(input, "input")
@@ -540,13 +507,10 @@ def all_to_all_single(
         RuntimeError: if the sizes do not fit.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> out = torch.zeros(2)
         >>> dist.all_to_all_single(out, torch.tensor([1.0, 2.0]))
         >>> out
         tensor([1., 2.])
-        >>> dist.destroy_process_group()
     """
     single(output, "output")
     single(input, "input")
@@ -589,13 +553,10 @@ def all_to_all(
         input_tensor_list: one tensor for each rank, to send.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [torch.zeros(2)]
         >>> dist.all_to_all(found, [torch.ones(2)])
         >>> found
         [tensor([1., 1.])]
-        >>> dist.destroy_process_group()
     """
     targets = several(output_tensor_list, "output_tensor_list")
     sources = several(input_tensor_list, "input_tensor_list")

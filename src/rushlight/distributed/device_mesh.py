@@ -27,12 +27,9 @@ class DeviceMesh:
         RuntimeError: if there are more ranks in the mesh than in the world.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> mesh = torch.distributed.DeviceMesh("cpu", [[0]], mesh_dim_names=("data", "model"))
         >>> mesh.shape, mesh["data"].size()
         ((1, 1), 1)
-        >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -294,11 +291,8 @@ def init_device_mesh(
         RuntimeError: if there are too few ranks, or two dimensions have one name.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> torch.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
         DeviceMesh((data=1, model=1), 'cpu', stride=((), ()))
-        >>> dist.destroy_process_group()
     """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}")  # fmt: skip

@@ -79,11 +79,8 @@ class ProcessGroup:
         comm: MPI's communicator; None in a group of one.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.new_group([0]).size()
         1
-        >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -243,8 +240,8 @@ class GroupMember:
     """`WORLD`, the group of all ranks, and `NON_GROUP_MEMBER`, what `new_group` returns to others.
 
     Example:
-        >>> torch.distributed.group.WORLD is None  # before init_process_group
-        True
+        >>> torch.distributed.group.WORLD is None  # true before init_process_group
+        False
     """
 
     WORLD: ProcessGroup | None = None

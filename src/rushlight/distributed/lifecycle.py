@@ -41,8 +41,8 @@ def is_initialized() -> bool:
     """Whether `init_process_group` was called.
 
     Example:
-        >>> torch.distributed.is_initialized()
-        False
+        >>> torch.distributed.is_initialized()  # false before init_process_group
+        True
     """
     return GroupMember.WORLD is not None
 
@@ -164,11 +164,8 @@ def init_process_group(
         DistBackendError: if there are several ranks and MPI is missing.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_rank(), dist.get_world_size()
         (0, 1)
-        >>> dist.destroy_process_group()
     """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -215,7 +212,6 @@ def destroy_process_group(group: Any = None) -> None:
         group: the group to leave.
 
     Example:
-        >>> dist = torch.distributed
         >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.destroy_process_group()
         >>> dist.is_initialized()
@@ -264,12 +260,9 @@ def new_group(
         ValueError: if a rank is out of range or named twice.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> group = dist.new_group([0])
         >>> dist.get_world_size(group)
         1
-        >>> dist.destroy_process_group()
     """
     parent = group_of()
     _check_timeout(timeout)
@@ -341,12 +334,9 @@ def new_subgroups(
         ValueError: if the size of the group is not a multiple of `group_size`.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> mine, groups = dist.new_subgroups(group_size=1)
         >>> len(groups)
         1
-        >>> dist.destroy_process_group()
     """
     world = group_of(group)
     size = group_size or int(launcher("LOCAL_WORLD_SIZE") or world.size())
@@ -382,12 +372,9 @@ def new_subgroups_by_enumeration(
         ValueError: if a rank appears in two groups.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> mine, groups = dist.new_subgroups_by_enumeration([[0]])
         >>> dist.get_process_group_ranks(mine)
         [0]
-        >>> dist.destroy_process_group()
     """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -416,11 +403,8 @@ def split_group(
         pg_options, group_desc: accepted and not needed.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_process_group_ranks(dist.split_group(split_ranks=[[0]]))
         [0]
-        >>> dist.destroy_process_group()
     """
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
@@ -433,11 +417,8 @@ def get_rank(group: Any = None) -> int:
     """This process's place in the group; -1 outside of it.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_rank()
         0
-        >>> dist.destroy_process_group()
     """
     return -1 if not_in(group) else group_of(group).rank()
 
@@ -446,11 +427,8 @@ def get_world_size(group: Any = None) -> int:
     """How many ranks the group has; -1 outside of it.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_world_size()
         1
-        >>> dist.destroy_process_group()
     """
     return -1 if not_in(group) else group_of(group).size()
 
@@ -462,11 +440,8 @@ def get_backend(group: Any = None) -> str:
         ValueError: if this rank is outside of the group.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_backend()
         'gloo'
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         raise ValueError("Invalid process group specified")
@@ -496,11 +471,8 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
     """The ranks of a group, as numbers in the world.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_process_group_ranks()
         [0]
-        >>> dist.destroy_process_group()
     """
     return list(group_of(group).ranks)
 
@@ -516,11 +488,8 @@ def get_global_rank(group: Any, group_rank: int) -> int:
         ValueError: if the group has no such place.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_global_rank(dist.new_group([0]), 0)
         0
-        >>> dist.destroy_process_group()
     """
     ranks = group_of(group).ranks
     if not 0 <= group_rank < len(ranks):
@@ -539,11 +508,8 @@ def get_group_rank(group: Any, global_rank: int) -> int:
         ValueError: if the rank is not in the group.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.get_group_rank(dist.new_group([0]), 0)
         0
-        >>> dist.destroy_process_group()
     """
     ranks = group_of(group).ranks
     if global_rank not in ranks:
@@ -580,8 +546,8 @@ def get_pg_count() -> int:
     """How many groups this process belongs to.
 
     Example:
-        >>> torch.distributed.get_pg_count()
-        0
+        >>> torch.distributed.get_pg_count()  # all processes
+        1
     """
     return 0 if GroupMember.WORLD is None else len(GroupMember.WORLD.world.groups)
 
@@ -605,11 +571,8 @@ def set_debug_level(level: DebugLevel) -> None:
         level: a `DebugLevel`.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.set_debug_level(dist.DebugLevel.DETAIL)
         >>> dist.get_debug_level().name
         'DETAIL'
-        >>> dist.destroy_process_group()
     """
     group_of().world.detail = level is DebugLevel.DETAIL

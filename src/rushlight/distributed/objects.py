@@ -57,13 +57,10 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         obj: this rank's.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [None]
         >>> dist.all_gather_object(found, {"loss": 0.5})
         >>> found
         [{'loss': 0.5}]
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         return
@@ -92,13 +89,10 @@ def gather_object(
         dst: the rank that gets them, 0 if not given, or `group_dst` says which.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> found = [None]
         >>> dist.gather_object("a", found)
         >>> found
         ['a']
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         return
@@ -136,13 +130,10 @@ def broadcast_object_list(
         src: the rank that has the objects, or `group_src` says which.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> settings = [{"lr": 0.1}]
         >>> dist.broadcast_object_list(settings, src=0)
         >>> settings
         [{'lr': 0.1}]
-        >>> dist.destroy_process_group()
     """
     if not_in(group):
         return
@@ -180,13 +171,10 @@ def scatter_object_list(
         src: the rank that has the objects, 0 if not given, or `group_src` says which.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> mine = [None]
         >>> dist.scatter_object_list(mine, ["a"])
         >>> mine
         ['a']
-        >>> dist.destroy_process_group()
     """
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")  # fmt: skip
@@ -230,11 +218,8 @@ def send_object_list(
         use_batch: accepted and not needed.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
         ...     dist.send_object_list(["a", 1], dst=1)
-        >>> dist.destroy_process_group()
     """
     packed = [_packed(o) for o in object_list]
     send(_numbers([p.numel() for p in packed]), dst, group, group_dst=group_dst)
@@ -260,11 +245,8 @@ def recv_object_list(
         use_batch: accepted and not needed.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_rank() == 1:
         ...     sender = dist.recv_object_list([None, None], src=0)
-        >>> dist.destroy_process_group()
     """
     sizes = _numbers([0] * len(object_list))
     source = recv(sizes, src, group, group_src=group_src)

@@ -52,12 +52,9 @@ def isend(
         ValueError: if a rank sends to itself.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
         ...     work = dist.isend(torch.ones(2), dst=1)
         ...     _ = work.wait()
-        >>> dist.destroy_process_group()
     """
     of = _checked(group, tensor, "isend")
     if of is None:
@@ -90,12 +87,9 @@ def irecv(
         tag: the number that the sender has named.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_rank() == 1:
         ...     work = dist.irecv(torch.zeros(2), src=0)
         ...     _ = work.wait()
-        >>> dist.destroy_process_group()
     """
     of = _checked(group, tensor, "irecv")
     if of is None:
@@ -163,11 +157,8 @@ def send(
         ValueError: if a rank sends to itself.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
         ...     dist.send(torch.ones(2), dst=1)
-        >>> dist.destroy_process_group()
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -189,11 +180,8 @@ def recv(
         tag: the number that the sender has named.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> if dist.get_rank() == 1:
         ...     sender = dist.recv(torch.zeros(2))
-        >>> dist.destroy_process_group()
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -219,13 +207,10 @@ class P2POp:
         ValueError: if `op` is something else.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> other = (dist.get_rank() + 1) % dist.get_world_size()
         >>> if other != dist.get_rank():
         ...     ops = [dist.P2POp(dist.isend, torch.ones(2), other), dist.P2POp(dist.irecv, torch.zeros(2), other)]
         ...     works = dist.batch_isend_irecv(ops)
-        >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -262,12 +247,9 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         ValueError: if they are of different groups.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> other = (dist.get_rank() + 1) % dist.get_world_size()
         >>> if other != dist.get_rank():
         ...     works = dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.ones(2), other)])
-        >>> dist.destroy_process_group()
     """
     if not isinstance(p2p_op_list, list) or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")  # fmt: skip

@@ -19,13 +19,10 @@ class Work:
     """A collective that was started by `async_op=True`; `wait()` for it before you use its tensors.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> t = torch.ones(2)
         >>> work = dist.all_reduce(t, async_op=True)
         >>> work.wait()
         True
-        >>> dist.destroy_process_group()
     """
 
     _results: Any = None

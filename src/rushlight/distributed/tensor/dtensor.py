@@ -26,14 +26,11 @@ class DTensor(Tensor):
     Made by `distribute_tensor` and `DTensor.from_local`; the parameters of `fully_shard` are such tensors.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.tensor import Shard, distribute_tensor
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> t = distribute_tensor(torch.arange(4), mesh, [Shard(0)])
         >>> t.to_local(), t.full_tensor()
         (tensor([0, 1, 2, 3]), tensor([0, 1, 2, 3]))
-        >>> dist.destroy_process_group()
     """
 
     device_mesh: Any
@@ -359,13 +356,10 @@ def distribute_tensor(
         ValueError: if there are not as many placements as the mesh has dims.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.tensor import Shard, distribute_tensor
         >>> t = distribute_tensor(torch.arange(4), dist.init_device_mesh("cpu", (1,)), [Shard(0)])
         >>> t.placements
         (Shard(dim=0),)
-        >>> dist.destroy_process_group()
     """
     mesh = _mesh_or_world(device_mesh)
     kinds = _positive(placements or (Replicate(),) * mesh.ndim, tensor.dim())

@@ -48,12 +48,9 @@ def zeros(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: An
         placements: for each dim of the mesh; `Replicate()` if not given.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.tensor import Shard, zeros
         >>> zeros(4, 2, device_mesh=dist.init_device_mesh("cpu", (1,)), placements=[Shard(0)]).shape
         torch.Size([4, 2])
-        >>> dist.destroy_process_group()
     """
     return _made(lambda s: filled.zeros(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
 
@@ -77,11 +74,8 @@ def full(size: Any, fill_value: Any, *, requires_grad: bool = False, dtype: Any 
         requires_grad, dtype, layout, device_mesh, placements: as in `zeros`.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> dist.tensor.full((2,), 7.0, device_mesh=dist.init_device_mesh("cpu", (1,))).full_tensor()
         tensor([7., 7.])
-        >>> dist.destroy_process_group()
     """
     return _made(lambda s: filled.full(s, fill_value, dtype=dtype), (tuple(size),), device_mesh, placements, requires_grad)  # fmt: skip
 
@@ -123,12 +117,9 @@ def distribute_module(
         output_fn: called with module, outputs and mesh after forward; what it returns is the output.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> net = dist.tensor.distribute_module(nn.Linear(2, 3), dist.init_device_mesh("cpu", (1,)))
         >>> net.weight.placements
         (Replicate(),)
-        >>> dist.destroy_process_group()
     """
     mesh = _mesh_or_world(device_mesh)
     for name, part in module.named_modules():

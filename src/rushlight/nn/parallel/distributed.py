@@ -55,13 +55,10 @@ class DistributedDataParallel(Module, Joinable):
         RuntimeError: if the models of two processes differ, or no parameter needs a gradient.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> net = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
         >>> net(torch.ones(3, 2)).sum().backward()
         >>> net.module.weight.grad
         tensor([[3., 3.]])
-        >>> dist.destroy_process_group()
     """
 
     # True makes a group of one exchange, too, so that benchmarks can measure its cost.

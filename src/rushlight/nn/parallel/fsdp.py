@@ -136,15 +136,12 @@ class FullyShardedDataParallel(FsdpStates, Module):
         NotImplementedError: if `keep_low_precision_grads` is asked for.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
         >>> one = ShardingStrategy.NO_SHARD  # one process has nobody to share with
         >>> net = FullyShardedDataParallel(nn.Linear(2, 1), sharding_strategy=one)
         >>> net(torch.ones(3, 2)).sum().backward()
         >>> sorted(net.state_dict())
         ['bias', 'weight']
-        >>> dist.destroy_process_group()
     """
 
     def __init__(

@@ -76,12 +76,9 @@ class FSDPModule:
     """What `fully_shard` adds to a module's class.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.fsdp import FSDPModule, fully_shard
         >>> isinstance(fully_shard(nn.Linear(2, 1)), FSDPModule)
         True
-        >>> dist.destroy_process_group()
     """
 
     _fsdp: _ShardedModule
@@ -151,15 +148,12 @@ class UnshardHandle:
         shards: the parameters that are on their way.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.fsdp import fully_shard
         >>> net = fully_shard(nn.Linear(2, 1))
         >>> net.unshard(async_op=True).wait()
         >>> type(net.weight).__name__
         'Parameter'
         >>> net.reshard()
-        >>> dist.destroy_process_group()
     """
 
     def __init__(self, shards: Shards) -> None:
@@ -184,8 +178,6 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
         ValueError: if there is no such method.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.fsdp import fully_shard, register_fsdp_forward_method
         >>> class Net(nn.Linear):
         ...     def twice(self, x):
@@ -194,7 +186,6 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
         >>> register_fsdp_forward_method(net, "twice")
         >>> net.twice(torch.ones(3, 2, device=net.weight.device)).shape
         torch.Size([3, 1])
-        >>> dist.destroy_process_group()
     """
     if not isinstance(module, FSDPModule):
         return
@@ -305,8 +296,6 @@ def fully_shard(
         NotImplementedError: if a dimension other than the first cannot be cut evenly.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.fsdp import fully_shard
         >>> net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
         >>> for layer in net:
@@ -314,7 +303,6 @@ def fully_shard(
         >>> _ = fully_shard(net)
         >>> net(torch.ones(4, 2, device=net[0].weight.device)).shape
         torch.Size([4, 1])
-        >>> dist.destroy_process_group()
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     mesh = mesh or init_device_mesh(default_device(), (group_of().size(),))

@@ -25,7 +25,6 @@ class BasePruningMethod:
         PRUNING_TYPE: "unstructured" (single elements), "structured" (slices) or "global".
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> class Negative(prune.BasePruningMethod):
         ...     def compute_mask(self, t, default_mask):
         ...         return default_mask * (t > 0)
@@ -112,7 +111,6 @@ class BasePruningMethod:
             importance_scores: what decides in place of the tensor's values.
 
         Example:
-            >>> from rushlight.nn.utils import prune
             >>> prune.L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, -4.0]))
             tensor([ 3., -0.,  0., -4.])
         """
@@ -138,7 +136,6 @@ class PruningContainer(BasePruningMethod):
         args: the prunings.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = nn.Linear(4, 4)
         >>> _ = prune.l1_unstructured(layer, "weight", amount=4)
         >>> _ = prune.random_unstructured(layer, "weight", amount=3)
@@ -191,7 +188,6 @@ class Identity(BasePruningMethod):
     """Prunes nothing, but makes the names that pruning makes.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> prune.Identity().prune(torch.tensor([1.0, -2.0]))
         tensor([ 1., -2.])
     """
@@ -287,7 +283,6 @@ def identity(module: Any, name: str) -> Any:
         name: the parameter's name.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = prune.identity(nn.Linear(2, 1), "bias")
         >>> layer.bias_mask
         tensor([1.])
@@ -304,7 +299,6 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
         amount: how many, or which part of all (between 0 and 1).
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = prune.random_unstructured(nn.Linear(4, 2), "weight", amount=3)
         >>> int((layer.weight_mask == 0).sum())
         3
@@ -324,7 +318,6 @@ def l1_unstructured(
         importance_scores: what decides in place of the values; of the same shape.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = nn.Linear(4, 1, bias=False)
         >>> layer.weight = nn.Parameter(torch.tensor([[3.0, -1.0, 2.0, -4.0]]))
         >>> prune.l1_unstructured(layer, "weight", amount=0.5).weight.detach()
@@ -345,7 +338,6 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
         dim: slices are taken along this dimension.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
         >>> int((layer.weight_mask == 0).sum())
         4
@@ -367,7 +359,6 @@ def ln_structured(
         importance_scores: what decides in place of the values; of the same shape.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = nn.Linear(2, 2)
         >>> layer.weight = nn.Parameter(torch.tensor([[3.0, 3.0], [1.0, 1.0]]))
         >>> prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight_mask
@@ -386,7 +377,6 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
         mask: 1 where elements stay, 0 where they are pruned.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = prune.custom_from_mask(nn.Linear(2, 1), "bias", torch.tensor([0.0]))
         >>> layer.bias.detach()
         tensor([-0.])
@@ -407,7 +397,6 @@ def global_unstructured(
         kwargs: arguments of the class.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
         >>> prune.global_unstructured(
         ...     [(net[0], "weight"), (net[1], "weight")], prune.L1Unstructured, amount=6
@@ -447,7 +436,6 @@ def remove(module: Any, name: str) -> Any:
         ValueError: if the parameter is not pruned.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = prune.l1_unstructured(nn.Linear(4, 2), "weight", amount=3)
         >>> sorted(prune.remove(layer, "weight").state_dict())
         ['bias', 'weight']
@@ -464,7 +452,6 @@ def is_pruned(module: Any) -> bool:
     """Return whether a module, or one in it, is pruned.
 
     Example:
-        >>> from rushlight.nn.utils import prune
         >>> layer = nn.Linear(4, 2)
         >>> prune.is_pruned(layer)
         False

@@ -36,7 +36,6 @@ class EMNIST(MNIST):
         RuntimeError: if the files are not there, or damaged.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> len(datasets.EMNIST.classes_split_dict["balanced"])
         47
     """
@@ -105,7 +104,6 @@ class QMNIST(MNIST):
         RuntimeError: if the files are not there, or damaged.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> sorted(datasets.QMNIST.subsets)
         ['nist', 'test', 'test10k', 'test50k', 'train']
     """

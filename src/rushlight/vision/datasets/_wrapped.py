@@ -40,7 +40,6 @@ def wrap_dataset_for_transforms_v2(dataset: VisionDataset, target_keys: Any = No
         TypeError: if there is no rule for this kind of dataset.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> data = datasets.wrap_dataset_for_transforms_v2(datasets.FashionMini(train=False))
         >>> isinstance(data, datasets.FashionMini), len(data)
         (True, 3000)

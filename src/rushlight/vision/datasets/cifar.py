@@ -153,7 +153,6 @@ class CIFAR10(ArrayDataset):
         RuntimeError: if the files are not there, or damaged.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> datasets.CIFAR10.base_folder
         'cifar-10-batches-py'
     """

@@ -23,7 +23,6 @@ class FakeData(VisionDataset):
         random_offset: added to an index, which is the seed.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> import PIL
         >>> picture, label = datasets.FakeData(10, (3, 4, 4))[0]
         >>> picture.size

@@ -96,7 +96,6 @@ class DatasetFolder(VisionDataset):
         FileNotFoundError: if there is no class, or a class has no file.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> import os, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     for name in ("cat", "dog"):
@@ -188,7 +187,6 @@ class ImageFolder(DatasetFolder):
         FileNotFoundError: if there is no class, or a class has no file.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> import os, tempfile
         >>> from PIL import Image
         >>> with tempfile.TemporaryDirectory() as folder:

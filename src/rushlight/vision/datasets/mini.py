@@ -37,7 +37,6 @@ class FashionMini(ArrayDataset):
         transform, target_transform: functions of a picture and of a label.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> data = datasets.FashionMini(train=False)
         >>> len(data), data.data.shape, data.classes[data.targets[0]]
         (3000, torch.Size([3000, 28, 28]), 'T-shirt/top')

@@ -59,7 +59,6 @@ class MNIST(ArrayDataset):
         RuntimeError: if the files are not there, or damaged.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> datasets.MNIST.classes[0]
         '0 - zero'
     """

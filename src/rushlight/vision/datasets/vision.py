@@ -21,7 +21,6 @@ class VisionDataset(Dataset):
         ValueError: if both kinds of transforms are given.
 
     Example:
-        >>> from rushlight.vision import datasets
         >>> class Ones(datasets.VisionDataset):
         ...     def __len__(self):
         ...         return 3

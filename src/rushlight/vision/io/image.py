@@ -27,7 +27,6 @@ class ImageReadMode(Enum):
     """Which channels a picture is read with.
 
     Example:
-        >>> from rushlight.vision import io
         >>> io.ImageReadMode.RGB.name
         'RGB'
     """
@@ -64,7 +63,6 @@ def read_file(path: str) -> Tensor:
 
     Example:
         >>> import tempfile
-        >>> from rushlight.vision import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     io.write_file(folder + "/a", torch.tensor([104, 105], dtype=torch.uint8))
         ...     io.read_file(folder + "/a")
@@ -86,7 +84,6 @@ def write_file(filename: str, data: Tensor) -> None:
 
     Example:
         >>> import pathlib, tempfile
-        >>> from rushlight.vision import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     io.write_file(folder + "/a", torch.tensor([104, 105], dtype=torch.uint8))
         ...     pathlib.Path(folder, "a").read_text()
@@ -148,7 +145,6 @@ def decode_image(
 
     Example:
         >>> import PIL  # needs Pillow
-        >>> from rushlight.vision import io
         >>> io.decode_image(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
         torch.Size([3, 2, 4])
     """
@@ -191,7 +187,6 @@ def read_image(
 
     Example:
         >>> import PIL, tempfile  # needs Pillow
-        >>> from rushlight.vision import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     io.write_png(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.png")
         ...     io.read_image(folder + "/a.png").shape
@@ -228,7 +223,6 @@ def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
 
     Example:
         >>> import PIL  # needs Pillow
-        >>> from rushlight.vision import io
         >>> bytes(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))[1:4])
         b'PNG'
     """
@@ -252,7 +246,6 @@ def write_png(input: Tensor, filename: str, compression_level: int = 6) -> None:
 
     Example:
         >>> import PIL, tempfile  # needs Pillow
-        >>> from rushlight.vision import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     io.write_png(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.png")
         ...     io.read_image(folder + "/a.png").shape

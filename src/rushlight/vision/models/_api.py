@@ -31,7 +31,6 @@ class Weights:
         meta: facts by name.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.ResNet18_Weights.DEFAULT.value.meta["min_size"]
         (1, 1)
     """
@@ -49,7 +48,6 @@ Args:
     value: a `Weights`; members are asked for by name.
 
 Example:
-    >>> from rushlight.vision import models
     >>> models.get_weight("{name}.DEFAULT").meta["num_params"]
     {count}
 """
@@ -59,7 +57,6 @@ class WeightsEnum(Enum):
     """The weights of one kind of model; each model has a table of them, such as `ResNet18_Weights`.
 
     Example:
-        >>> from rushlight.vision import models
         >>> list(models.ResNet18_Weights)
         [ResNet18_Weights.IMAGENET1K_V1]
     """
@@ -143,7 +140,6 @@ def list_models(
         include, exclude: patterns as shells have them, one or several.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.list_models(include="resnet*", exclude=["*cifar", "*small"])
         ['resnet101', 'resnet152', 'resnet18', 'resnet34', 'resnet50']
     """
@@ -176,7 +172,6 @@ def get_model(name: str, **config: Any) -> Any:
         ValueError: if there is no such model.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.get_model("lenet", num_classes=3)(torch.ones(1, 3, 32, 32)).shape
         torch.Size([1, 3])
     """
@@ -193,7 +188,6 @@ def get_weight(name: str) -> WeightsEnum:
         ValueError: if there are no such weights.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.get_weight("ResNet50_Weights.DEFAULT")
         ResNet50_Weights.IMAGENET1K_V2
     """
@@ -218,7 +212,6 @@ def get_model_weights(name: Callable | str) -> Any:
         ValueError: if it has no pretrained weights.
 
     Example:
-        >>> from rushlight.vision import models
         >>> list(models.get_model_weights("resnet50"))
         [ResNet50_Weights.IMAGENET1K_V1, ResNet50_Weights.IMAGENET1K_V2]
     """

@@ -133,7 +133,6 @@ Args:
     kwargs: arguments of the network's class, such as `num_classes`{note}.
 
 Example:
-    >>> from rushlight.vision import models
     >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
     ...     net = models.{name}(num_classes=10{more})
     >>> net.training
@@ -191,7 +190,6 @@ Args:
     kwargs: arguments of the network's class.
 
 Example:
-    >>> from rushlight.vision import models
     >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
     ...     net = models.get_model("{name}", num_classes=5, weights_backbone=None)
     >>> net.training

@@ -17,7 +17,6 @@ class AlexNet(nn.Module):
         dropout: the probability in front of the last layer.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.AlexNet(num_classes=10)
         >>> net.classifier[-1]

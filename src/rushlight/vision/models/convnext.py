@@ -70,7 +70,6 @@ class ConvNeXt(nn.Module):
         kwargs: accepted and not needed.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.convnext_tiny()
         >>> type(net).__name__, len(net.features)

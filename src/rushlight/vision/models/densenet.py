@@ -96,7 +96,6 @@ class DenseNet(nn.Module):
         memory_efficient: compute parts again in backward to save memory.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.DenseNet(num_classes=10)
         >>> net.classifier

@@ -125,7 +125,6 @@ class EfficientNet(nn.Module):
         last_channel: channels in front of the classifier.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.efficientnet_b0()
         >>> type(net).__name__, len(net.features)

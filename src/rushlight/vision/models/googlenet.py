@@ -23,7 +23,6 @@ GoogLeNetOutputs.__annotations__ = {"logits": Tensor, "aux_logits2": "Tensor | N
 GoogLeNetOutputs.__doc__ = """What `GoogLeNet` returns while training: the result, and those of the two classifiers halfway.
 
 Example:
-    >>> from rushlight.vision import models
     >>> models.GoogLeNetOutputs(torch.ones(1), None, None).logits
     tensor([1.])
 """
@@ -96,7 +95,6 @@ class GoogLeNet(nn.Module):
         dropout_aux: the same in the two classifiers.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.GoogLeNet(num_classes=10, init_weights=False)
         >>> net.fc

@@ -23,7 +23,6 @@ InceptionOutputs.__annotations__ = {"logits": Tensor, "aux_logits": "Tensor | No
 InceptionOutputs.__doc__ = """What `Inception3` returns while training: the result, and that of the classifier halfway.
 
 Example:
-    >>> from rushlight.vision import models
     >>> models.InceptionOutputs(torch.ones(1), None).logits
     tensor([1.])
 """
@@ -190,7 +189,6 @@ class Inception3(nn.Module):
         dropout: the probability in front of the last layer.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.Inception3(num_classes=10, init_weights=False)
         >>> net.fc

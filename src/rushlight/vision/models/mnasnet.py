@@ -67,7 +67,6 @@ class MNASNet(nn.Module):
         ValueError: if `alpha` is not positive.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.MNASNet(1.0, num_classes=10)
         >>> net.classifier[-1]

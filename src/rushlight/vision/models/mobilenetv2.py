@@ -75,7 +75,6 @@ class MobileNetV2(nn.Module):
         dropout: the probability in front of the last layer.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.MobileNetV2(num_classes=10)
         >>> net.classifier[-1]

@@ -81,7 +81,6 @@ class MobileNetV3(nn.Module):
         dropout: the probability in front of the last layer.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.mobilenet_v3_small()
         >>> type(net).__name__, net.classifier[-1]

@@ -156,7 +156,6 @@ class RegNet(nn.Module):
         activation: the class of the activations.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.regnet_y_400mf()
         >>> type(net).__name__, net.fc

@@ -131,7 +131,6 @@ class ResNet(nn.Module):
         ValueError: if an option is not allowed.
 
     Example:
-        >>> from rushlight.vision import models
         >>> from rushlight.vision.models.resnet import BasicBlock
         >>> net = models.ResNet(BasicBlock, [1, 1, 1, 1], 10, stem="cifar", width=8)
         >>> net(torch.ones(2, 3, 32, 32)).shape
@@ -277,7 +276,6 @@ def _for_cifar(
         kwargs: arguments of `ResNet`.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.{name}()
         >>> net.conv1, net.fc
@@ -300,7 +298,6 @@ def resnet18_small(num_classes: int = 1000, in_channels: int = 3) -> ResNet:
         in_channels: of the pictures.
 
     Example:
-        >>> from rushlight.vision import models
         >>> net = models.resnet18_small(num_classes=5)
         >>> net(torch.ones(1, 3, 64, 64)).shape
         torch.Size([1, 5])

@@ -79,7 +79,6 @@ class ShuffleNetV2(nn.Module):
         ValueError: if the lists are not three and five long.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024])
         >>> net.fc

@@ -28,7 +28,6 @@ class LeNet(nn.Module):
         ValueError: if the pictures are too small.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.LeNet()(torch.ones(1, 3, 32, 32)).shape
         torch.Size([1, 10])
     """
@@ -63,7 +62,6 @@ class MLP(nn.Sequential):
         num_classes: of the result.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.MLP()(torch.ones(5, 1, 28, 28)).shape
         torch.Size([5, 10])
     """
@@ -86,7 +84,6 @@ def lenet(**kwargs: int) -> LeNet:
         kwargs: arguments of `LeNet`.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.lenet(size=28, in_channels=1)(torch.ones(5, 1, 28, 28)).shape
         torch.Size([5, 10])
     """
@@ -103,7 +100,6 @@ def mlp(in_features: int = 784, hidden: Sequence[int] = (256, 128), num_classes:
         num_classes: of the result.
 
     Example:
-        >>> from rushlight.vision import models
         >>> models.mlp()(torch.ones(5, 1, 28, 28)).shape
         torch.Size([5, 10])
     """

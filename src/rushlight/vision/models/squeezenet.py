@@ -70,7 +70,6 @@ class SqueezeNet(nn.Module):
         ValueError: if the version is not known.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.SqueezeNet(num_classes=10)
         >>> net.classifier[1]

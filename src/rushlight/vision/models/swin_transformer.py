@@ -287,7 +287,6 @@ class SwinTransformer(nn.Module):
         norm_layer, block, downsample_layer: the classes of the parts.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.SwinTransformer([4, 4], 8, [2, 2], [2, 4], [4, 4])
         >>> net.head

@@ -27,7 +27,6 @@ class VGG(nn.Module):
         dropout: the probability in front of the last layer.
 
     Example:
-        >>> from rushlight.vision import models
         >>> with torch.device("meta"):
         ...     net = models.VGG(nn.Conv2d(3, 512, 3), num_classes=10)
         >>> net.classifier[-1]

@@ -132,7 +132,6 @@ class VisionTransformer(nn.Module):
         conv_stem_configs: convolutions in place of the one that cuts patches.
 
     Example:
-        >>> from rushlight.vision import models
         >>> net = models.VisionTransformer(8, 4, 1, 2, 16, 32, num_classes=10)
         >>> net(torch.ones(2, 3, 8, 8)).shape
         torch.Size([2, 10])

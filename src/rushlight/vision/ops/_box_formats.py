@@ -79,7 +79,6 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         NotImplementedError: if turned boxes should become upright, or upright ones turned.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.box_convert(torch.tensor([[1.0, 2.0, 4.0, 6.0]]), "xyxy", "xywh")
         tensor([[1., 2., 3., 4.]])
     """

@@ -34,7 +34,6 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
         fmt: "xyxy", "xywh" or "cxcywh", see `box_convert`.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0]]))
         tensor([6.])
     """
@@ -75,7 +74,6 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
         (N, M) numbers between 0 and 1.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.box_iou(torch.tensor([[0.0, 0, 2, 2]]), torch.tensor([[0.0, 0, 2, 1], [3, 3, 4, 4]]))
         tensor([[0.5000, 0.0000]])
     """
@@ -138,7 +136,6 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         RuntimeError: if the shapes do not fit.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> boxes = torch.tensor([[0.0, 0, 10, 10], [1.0, 1, 11, 11], [20.0, 20, 30, 30]])
         >>> ops.nms(boxes, torch.tensor([0.5, 0.9, 0.3]), 0.5)
         tensor([1, 2])
@@ -200,7 +197,6 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
         min_size: the shortest side allowed.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.remove_small_boxes(torch.tensor([[0.0, 0, 5, 5], [0.0, 0, 5, 1]]), 2)
         tensor([0])
     """
@@ -216,7 +212,6 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
         size: height and width of the picture.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.clip_boxes_to_image(torch.tensor([[-2.0, 1, 30, 9]]), (8, 16))
         tensor([[ 0.,  1., 16.,  8.]])
     """
@@ -235,7 +230,6 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
         (N, 4) float corners; zeros for an empty mask.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> mask = torch.zeros(1, 6, 6)
         >>> mask[0, 2:4, 1:5] = 1
         >>> ops.masks_to_boxes(mask)

@@ -113,7 +113,6 @@ def deform_conv2d(
         RuntimeError: if the shapes do not fit.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> x = torch.arange(9.0).reshape(1, 1, 3, 3)
         >>> ops.deform_conv2d(x, torch.full((1, 2, 3, 3), 0.5), torch.ones(1, 1, 1, 1))[0, 0]
         tensor([[2.0000, 3.0000, 1.7500],
@@ -160,7 +159,6 @@ class DeformConv2d(Module):
         ValueError: if the channels cannot be divided by `groups`.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> layer = ops.DeformConv2d(3, 4, kernel_size=3, padding=1)
         >>> layer(torch.ones(1, 3, 5, 5), torch.zeros(1, 18, 5, 5)).shape
         torch.Size([1, 4, 5, 5])

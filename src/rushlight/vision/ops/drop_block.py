@@ -57,7 +57,6 @@ def drop_block2d(
             large as the map) has an even side.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.drop_block2d(torch.ones(1, 1, 2, 2), p=0.5, block_size=1, training=False)
         tensor([[[[1., 1.],
                   [1., 1.]]]])

@@ -49,7 +49,6 @@ class FeaturePyramidNetwork(nn.Module):
         norm_layer: a normalisation after each convolution.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> pyramid = ops.FeaturePyramidNetwork([4, 8], 5)
         >>> maps = pyramid({"a": torch.zeros(1, 4, 8, 8), "b": torch.zeros(1, 8, 4, 4)})
         >>> [(name, tuple(x.shape)) for name, x in maps.items()]

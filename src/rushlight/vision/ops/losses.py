@@ -68,7 +68,6 @@ def generalized_box_iou_loss(
         eps: added to the denominators.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.generalized_box_iou_loss(torch.tensor([[0.0, 0, 1, 1]]), torch.tensor([[1.0, 0, 4, 1]]))
         tensor([1.])
     """
@@ -131,7 +130,6 @@ def sigmoid_focal_loss(
         ValueError: for another alpha or reduction.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.sigmoid_focal_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 1.0]))
         tensor([0.0433, 0.0057])
     """

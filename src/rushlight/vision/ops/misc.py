@@ -22,7 +22,6 @@ class FrozenBatchNorm2d(nn.Module):
         eps: added to the variance.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.FrozenBatchNorm2d(3)(torch.zeros(1, 3, 2, 2)).shape
         torch.Size([1, 3, 2, 2])
     """
@@ -110,7 +109,6 @@ class Conv2dNormActivation(ConvNormActivation):
         conv_layer: the class of the convolution.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.Conv2dNormActivation(3, 8)(torch.zeros(1, 3, 4, 4)).shape
         torch.Size([1, 8, 4, 4])
     """
@@ -149,7 +147,6 @@ class SqueezeExcitation(nn.Module):
         scale_activation: the class behind them.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.SqueezeExcitation(8, 2)(torch.ones(1, 8, 4, 4)).shape
         torch.Size([1, 8, 4, 4])
     """
@@ -185,7 +182,6 @@ class MLP(nn.Sequential):
         dropout: the probability.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.MLP(4, [8, 2])(torch.ones(3, 4)).shape
         torch.Size([3, 2])
     """
@@ -222,7 +218,6 @@ class Permute(nn.Module):
         dims: the dimensions in their new order.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.Permute([0, 2, 1])(torch.ones(1, 2, 3)).shape
         torch.Size([1, 3, 2])
     """

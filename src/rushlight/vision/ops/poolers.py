@@ -69,7 +69,6 @@ class MultiScaleRoIAlign(ShownModule):
         canonical_level: ... that is read from this level.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> pool = ops.MultiScaleRoIAlign(["a", "b"], 3, 2)
         >>> maps = {"a": torch.rand(1, 5, 64, 64), "b": torch.rand(1, 5, 32, 32)}
         >>> pool(maps, [torch.tensor([[10.0, 10, 40, 50]])], [(512, 512)]).shape

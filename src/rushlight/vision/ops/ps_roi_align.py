@@ -42,7 +42,6 @@ def ps_roi_align(
         RuntimeError: if the channels cannot be shared out to the cells.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> x = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
         >>> ops.ps_roi_align(x, torch.tensor([[0.0, 0, 0, 4, 4]]), 2)
         tensor([[[[0., 1.],

@@ -41,7 +41,6 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
         (K, C, height, width).
 
     Example:
-        >>> from rushlight.vision import ops
         >>> x = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
         >>> ops.ps_roi_pool(x, torch.tensor([[0.0, 0, 0, 4, 4]]), 2)
         tensor([[[[0., 1.],

@@ -40,7 +40,6 @@ def roi_align(
         IndexError: if a region belongs to a picture that is not in the batch.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> ops.roi_align(x, [torch.tensor([[0.0, 0.0, 2.0, 2.0]])], output_size=2)
         tensor([[[[2.5000, 3.5000],

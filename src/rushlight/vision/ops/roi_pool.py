@@ -67,7 +67,6 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
         (K, C, height, width); zero in cells that lie outside of the picture.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> ops.roi_pool(x, torch.tensor([[0.0, 0, 0, 3, 3]]), 2)
         tensor([[[[ 5.,  7.],

@@ -21,7 +21,6 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
         ValueError: if `p` or `mode` is not allowed.
 
     Example:
-        >>> from rushlight.vision import ops
         >>> ops.stochastic_depth(torch.ones(2), 0.0, "row")
         tensor([1., 1.])
     """

@@ -119,7 +119,6 @@ class AutoAugmentPolicy(Enum):
     """The data sets whose policies were searched for.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> [policy.name for policy in transforms.AutoAugmentPolicy]
         ['IMAGENET', 'CIFAR10', 'SVHN']
     """
@@ -188,7 +187,6 @@ class AutoAugment(_Drawn):
         fill: the colour of what was outside; black if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.AutoAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
@@ -239,7 +237,6 @@ class RandAugment(_Drawn):
         fill: the colour of what was outside; black if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
@@ -284,7 +281,6 @@ class TrivialAugmentWide(_Drawn):
         fill: the colour of what was outside; black if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.TrivialAugmentWide()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
@@ -323,7 +319,6 @@ class AugMix(_Drawn):
         fill: the colour of what was outside; black if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.AugMix()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """

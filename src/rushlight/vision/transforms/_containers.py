@@ -24,7 +24,6 @@ class Compose:
         transforms: functions.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> to_input = transforms.Compose([transforms.CenterCrop(2), transforms.Normalize([0.5], [0.5])])
         >>> to_input(torch.ones(1, 4, 4))
         tensor([[[1., 1.],
@@ -56,7 +55,6 @@ class Lambda:
         TypeError: if it cannot be called.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.Lambda(lambda x: x * 2)(torch.tensor(3))
         tensor(6)
     """
@@ -80,7 +78,6 @@ class RandomTransforms:
         transforms: functions.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> isinstance(transforms.RandomOrder([torch.neg]), transforms.RandomTransforms)
         True
     """
@@ -104,7 +101,6 @@ class RandomApply(Module):
         transforms: functions.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomApply([torch.neg], p=1.0)(torch.tensor(3))
         tensor(-3)
     """
@@ -132,7 +128,6 @@ class RandomOrder(RandomTransforms):
         transforms: functions.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomOrder([torch.neg, torch.square])(torch.tensor(0))
         tensor(0)
     """
@@ -153,7 +148,6 @@ class RandomChoice(RandomTransforms):
         p: weights; all the same if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomChoice([torch.neg, torch.square], p=[1.0, 0.0])(torch.tensor(3))
         tensor(-3)
     """

@@ -51,7 +51,6 @@ def to_tensor(pic: PILImage | np.ndarray) -> Tensor:
         TypeError: if it is neither of them.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.to_tensor(np.array([[[0], [255]]], np.uint8))
         tensor([[[0., 1.]]])
     """
@@ -79,7 +78,6 @@ def pil_to_tensor(pic: Any) -> Tensor:
         TypeError: if it is something else.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> from PIL import Image
         >>> TF.pil_to_tensor(Image.new("RGB", (4, 2))).shape
         torch.Size([3, 2, 4])
@@ -98,7 +96,6 @@ def convert_image_dtype(image: Tensor, dtype: Dtype | None = None) -> Tensor:
         image: a tensor.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8), torch.float32)
         tensor([0., 1.])
     """
@@ -143,7 +140,6 @@ def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
         mode: Pillow's mode, such as "RGB"; found from the channels if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> import PIL
         >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
         (4, 2)

@@ -33,7 +33,6 @@ class ToTensor(Shown):
         TypeError: if it is neither of them.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.ToTensor()(np.array([[[0], [255]]], np.uint8))
         tensor([[[0., 1.]]])
     """
@@ -66,7 +65,6 @@ class PILToTensor(Shown):
     """A PIL image as a (C, H, W) tensor of its own numbers.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> from PIL import Image
         >>> transforms.PILToTensor()(Image.new("RGB", (4, 2))).shape
         torch.Size([3, 2, 4])
@@ -86,7 +84,6 @@ class ConvertImageDtype(Module):
     """A tensor image in another dtype, scaled to that dtype's range.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.ConvertImageDtype(torch.float32)(torch.tensor([[[0, 255]]], dtype=torch.uint8))
         tensor([[[0., 1.]]])
     """
@@ -120,7 +117,6 @@ class ToPILImage:
         mode: Pillow's mode, such as "RGB"; found from the channels if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> import PIL
         >>> transforms.ToPILImage()(torch.zeros(3, 2, 4)).size
         (4, 2)
@@ -148,7 +144,6 @@ class Normalize(ShownModule):
         TypeError: if the picture is not a tensor of floating point.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.Normalize([0.5], [0.5])(torch.tensor([[[0.0, 0.5, 1.0]]]))
         tensor([[[-1.,  0.,  1.]]])
     """
@@ -197,7 +192,6 @@ class Resize(ShownModule):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.Resize(8)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 8, 16])
     """
@@ -237,7 +231,6 @@ class CenterCrop(ShownModule):
         size: (height, width), or one number for a square.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.CenterCrop(8)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 8, 8])
     """
@@ -269,7 +262,6 @@ class Pad(ShownModule):
         padding_mode: "constant", "edge", "reflect" or "symmetric".
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.Pad(1)(torch.ones(1, 1, 2))
         tensor([[[0., 0., 0., 0.],
                  [0., 1., 1., 0.],
@@ -307,7 +299,6 @@ class FiveCrop(ShownModule):
         ValueError: if the picture is smaller.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> [crop.shape[-1] for crop in transforms.FiveCrop(8)(torch.zeros(3, 32, 32))]
         [8, 8, 8, 8, 8]
     """
@@ -333,7 +324,6 @@ class TenCrop(ShownModule):
         ValueError: if the picture is smaller.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> len(transforms.TenCrop(8)(torch.zeros(3, 32, 32)))
         10
     """
@@ -356,7 +346,6 @@ class Grayscale(ShownModule):
         num_output_channels: 1 or 3.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.Grayscale()(torch.zeros(3, 32, 32)).shape
         torch.Size([1, 32, 32])
     """
@@ -382,7 +371,6 @@ class LinearTransformation(Module):
         ValueError: if the sizes do not fit.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.LinearTransformation(torch.eye(2) * 2, torch.ones(2))(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[0., 4.]]])
     """

@@ -88,7 +88,6 @@ def rotate(
         fill: the colour of the corners; black if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.rotate(torch.tensor([[[1, 2], [3, 4]]]), 90)
         tensor([[[2, 4],
                  [1, 3]]])
@@ -128,7 +127,6 @@ def affine(
         center: (x, y) that stays in its place; the middle if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.affine(torch.tensor([[[1, 2, 3]]]), 0, (1, 0), 1.0, 0)
         tensor([[[0, 1, 2]]])
     """
@@ -184,7 +182,6 @@ def perspective(
         fill: the colour of what was outside; black if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
         >>> TF.perspective(torch.ones(1, 4, 4), corners, corners).shape
         torch.Size([1, 4, 4])

@@ -9,7 +9,6 @@ class InterpolationMode(Enum):
     """How pixels are interpolated; the last three exist for PIL images only.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.InterpolationMode.BILINEAR.value
         'bilinear'
     """

@@ -25,7 +25,6 @@ class ColorJitter(ShownModule):
         hue: a number up to 0.5, or two limits of [-0.5, 0.5].
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.ColorJitter(0.5, hue=0.1)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
@@ -94,7 +93,6 @@ class RandomGrayscale(ImageSometimes):
     """Without colour, with probability p.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomGrayscale(p=1.0)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
@@ -117,7 +115,6 @@ class GaussianBlur(ShownModule):
         sigma: a number, or limits to draw it from.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.GaussianBlur(3)(torch.ones(1, 2, 2))
         tensor([[[1.0000, 1.0000],
                  [1.0000, 1.0000]]])
@@ -157,7 +154,6 @@ class RandomInvert(ImageSometimes):
     """The negative, with probability p.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomInvert(p=1.0)(torch.tensor([[[0.0, 0.25]]]))
         tensor([[[1.0000, 0.7500]]])
     """
@@ -169,7 +165,6 @@ class RandomAutocontrast(ImageSometimes):
     """Every channel stretched over the whole range, with probability p.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.75]]]))
         tensor([[[0., 1.]]])
     """
@@ -184,7 +179,6 @@ class RandomEqualize(ImageSometimes):
         TypeError: if a tensor is not of uint8.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomEqualize(p=1.0)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
@@ -199,7 +193,6 @@ class RandomPosterize(ImageSometimes):
         bits: 0 to 8.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomPosterize(1, p=1.0)(torch.tensor([[[100, 200]]], dtype=torch.uint8))
         tensor([[[  0, 128]]], dtype=torch.uint8)
     """
@@ -218,7 +211,6 @@ class RandomSolarize(ImageSometimes):
         threshold: what counts as bright.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomSolarize(0.5, p=1.0)(torch.tensor([[[0.25, 0.75]]]))
         tensor([[[0.2500, 0.2500]]])
     """
@@ -237,7 +229,6 @@ class RandomAdjustSharpness(ImageSometimes):
         sharpness_factor: 0 is blurred, 1 the image, 2 sharper.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomAdjustSharpness(2, p=1.0)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """

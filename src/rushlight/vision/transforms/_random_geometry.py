@@ -88,7 +88,6 @@ class RandomHorizontalFlip(ImageSometimes):
     """Left and right exchanged with probability p.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2]]]))
         tensor([[[2, 1]]])
     """
@@ -104,7 +103,6 @@ class RandomVerticalFlip(ImageSometimes):
     """Top and bottom exchanged with probability p.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomVerticalFlip(p=1.0)(torch.tensor([[[1], [2]]]))
         tensor([[[2],
                  [1]]])
@@ -131,7 +129,6 @@ class RandomCrop(ShownModule):
         ValueError: if the picture is smaller.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomCrop(32, padding=4)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
@@ -220,7 +217,6 @@ class RandomResizedCrop(Module):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomResizedCrop(8)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 8, 8])
     """
@@ -285,7 +281,6 @@ class RandomRotation(Module):
         fill: the colour of the corners.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomRotation(30)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
@@ -344,7 +339,6 @@ class RandomErasing(ShownModule):
         inplace: change the picture itself.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> bool((transforms.RandomErasing(p=1.0)(torch.ones(3, 32, 32)) == 0).any())
         True
     """

@@ -31,7 +31,6 @@ class ElasticTransform(ShownModule):
         fill: the colour of places outside.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.ElasticTransform(alpha=0.0, sigma=0.25)(torch.ones(1, 3, 3)).sum()
         tensor(9.)
     """
@@ -113,7 +112,6 @@ class RandomAffine(Module):
         center: (x, y) that stays in its place; the middle if not given.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomAffine(10, translate=(0.1, 0.1))(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
@@ -198,7 +196,6 @@ class RandomPerspective(ShownModule):
         fill: the colour of what was outside.
 
     Example:
-        >>> from rushlight.vision import transforms
         >>> transforms.RandomPerspective(p=1.0)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """

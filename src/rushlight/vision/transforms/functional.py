@@ -47,7 +47,6 @@ def get_dimensions(img: Picture) -> list[int]:
     """[channels, height, width] of an image.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.get_dimensions(torch.zeros(3, 2, 4))
         [3, 2, 4]
     """
@@ -58,7 +57,6 @@ def get_image_size(img: Picture) -> list[int]:
     """[width, height] of an image.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.get_image_size(torch.zeros(3, 2, 4))
         [4, 2]
     """
@@ -70,7 +68,6 @@ def get_image_num_channels(img: Picture) -> int:
     """The number of channels of an image.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.get_image_num_channels(torch.zeros(3, 2, 4))
         3
     """
@@ -163,7 +160,6 @@ def check_padding(padding: object, fill: object, padding_mode: object) -> None:
         TypeError: if one of them is of a wrong type.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.check_padding((1, 2), 0, "edge")
     """
     if not isinstance(padding, (int, tuple, list)):
@@ -199,7 +195,6 @@ def crop(img: Picture, top: int, left: int, height: int, width: int) -> Any:
         height, width: its size.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.crop(torch.arange(9).reshape(1, 3, 3), 1, 1, 2, 2)
         tensor([[[4, 5],
                  [7, 8]]])
@@ -217,7 +212,6 @@ def pair(size: int | Sequence[int]) -> tuple[int, int]:
         ValueError: if there are more than two.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.pair(3)
         (3, 3)
     """
@@ -239,7 +233,6 @@ def centre_window(height: int, width: int, th: int, tw: int) -> tuple[list[int],
         th, tw: of the window.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.centre_window(4, 4, 2, 2)
         ([0, 0, 0, 0], 1, 1)
     """
@@ -281,7 +274,6 @@ def resized_crop(
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.resized_crop(torch.zeros(3, 16, 16), 0, 0, 8, 8, 4).shape
         torch.Size([3, 4, 4])
     """
@@ -293,7 +285,6 @@ def hflip(img: Picture) -> Any:
     """Left and right exchanged.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.hflip(torch.tensor([[[1, 2]]]))
         tensor([[[2, 1]]])
     """
@@ -337,7 +328,6 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
         brightness_factor: at least 0.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_brightness(torch.full((3, 1, 1), 0.25), 2)[0]
         tensor([[0.5000]])
     """
@@ -351,7 +341,6 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
         contrast_factor: at least 0.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_contrast(torch.tensor([[[0.0, 0.5]]]).expand(3, 1, 2), 0)[0]
         tensor([[0.2500, 0.2500]])
     """
@@ -365,7 +354,6 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
         saturation_factor: at least 0.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_saturation(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0).flatten()
         tensor([0.2989, 0.2989, 0.2989])
     """
@@ -379,7 +367,6 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
         sharpness_factor: at least 0.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_sharpness(torch.ones(3, 4, 4), 2).shape
         torch.Size([3, 4, 4])
     """
@@ -396,7 +383,6 @@ def adjust_hue(img: Picture, hue_factor: float) -> Any:
         ValueError: if `hue_factor` is out of range.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_hue(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.5).flatten()
         tensor([0., 1., 1.])
     """
@@ -410,7 +396,6 @@ def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
         gamma, gain: numbers.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.adjust_gamma(torch.full((1, 1, 1), 0.5), 2)
         tensor([[[0.2500]]])
     """
@@ -435,7 +420,6 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         TypeError: if it is something else.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> from PIL import Image
         >>> TF.to_grayscale(Image.new("RGB", (4, 2))).mode
         'L'
@@ -449,7 +433,6 @@ def invert(img: Picture) -> Any:
     """The negative.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.invert(torch.tensor([[[0.0, 0.25]]]))
         tensor([[[1.0000, 0.7500]]])
     """
@@ -463,7 +446,6 @@ def posterize(img: Picture, bits: int) -> Any:
         bits: 0 to 8.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.posterize(torch.tensor([[[100, 200]]], dtype=torch.uint8), 1)
         tensor([[[  0, 128]]], dtype=torch.uint8)
     """
@@ -479,7 +461,6 @@ def solarize(img: Picture, threshold: float) -> Any:
         threshold: a number of the image's range.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.solarize(torch.tensor([[[0.25, 0.75]]]), 0.5)
         tensor([[[0.2500, 0.2500]]])
     """
@@ -490,7 +471,6 @@ def autocontrast(img: Picture) -> Any:
     """Every channel stretched over the whole range.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.autocontrast(torch.tensor([[[0.25, 0.75]]]))
         tensor([[[0., 1.]]])
     """
@@ -504,7 +484,6 @@ def equalize(img: Picture) -> Any:
         TypeError: if a tensor is not of uint8.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.equalize(torch.tensor([[[100, 101, 102, 103]]], dtype=torch.uint8))
         tensor([[[100, 101, 102, 103]]], dtype=torch.uint8)
     """
@@ -525,7 +504,6 @@ def erase(img: Picture, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool
         inplace: change the picture itself.
 
     Example:
-        >>> from rushlight.vision.transforms import functional as TF
         >>> TF.erase(torch.ones(1, 2, 2), 0, 0, 1, 2, torch.zeros(1, 1, 1))
         tensor([[[0., 0.],
                  [1., 1.]]])

@@ -24,7 +24,6 @@ def wrap(wrappee: Tensor, *, like: Any, **kwargs: Any) -> Any:
         kwargs: attributes that differ, such as `canvas_size`.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(8, 8))
         >>> tv_tensors.wrap(boxes * 2, like=boxes, canvas_size=(16, 16)).canvas_size
         (16, 16)

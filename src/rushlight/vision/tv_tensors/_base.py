@@ -54,7 +54,6 @@ def set_return_type(return_type: str) -> Any:
         ValueError: if it is neither.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> picture = tv_tensors.Image(torch.zeros(3, 2, 4))
         >>> type(picture + 1).__name__
         'Tensor'
@@ -75,7 +74,6 @@ class TVTensor(Tensor):
     A kind with further attributes names them in `_fields`: they are copied to what is made of a value.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> class Depth(tv_tensors.TVTensor): pass
         >>> type(torch.zeros(2, 2).as_subclass(Depth).clone()).__name__
         'Depth'

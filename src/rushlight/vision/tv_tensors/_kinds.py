@@ -20,7 +20,6 @@ class Image(TVTensor):
         ValueError: if it has fewer than two dimensions.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.Image([[0.0, 1.0]])
         Image([[[0., 1.]]], )
     """
@@ -49,7 +48,6 @@ class Video(TVTensor):
         ValueError: if it has fewer than four dimensions.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.Video(torch.zeros(5, 3, 2, 4)).shape
         torch.Size([5, 3, 2, 4])
     """
@@ -74,7 +72,6 @@ class Mask(TVTensor):
         dtype, device, requires_grad: those of `data` if not given.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.Mask([[True, False]])
         Mask([[ True, False]])
     """

@@ -17,7 +17,6 @@ class BoundingBoxFormat(Enum):
     XYWHR, CXCYWHR: the same with an angle. XYXYXYXY: four corners, clockwise from the top left one.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.BoundingBoxFormat["XYWH"].value
         'XYWH'
     """
@@ -43,7 +42,6 @@ def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
         ValueError: if it is neither.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.is_rotated_bounding_format("XYWHR")
         True
     """
@@ -67,7 +65,6 @@ class BoundingBoxes(TVTensor):
         ValueError: if the shape or the mode is wrong, or turned boxes are whole numbers.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYWH", canvas_size=(8, 8))
         >>> boxes.format.name, boxes.canvas_size
         ('XYWH', (8, 8))
@@ -130,7 +127,6 @@ class KeyPoints(TVTensor):
         ValueError: if the last dimension is not of size 2.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
         >>> tv_tensors.KeyPoints([1, 2], canvas_size=(8, 8))
         KeyPoints([[1, 2]], canvas_size=(8, 8))
     """

@@ -23,8 +23,6 @@ def loss_parallel() -> Iterator[None]:
         ValueError: inside of it, if the classes of the scores are not cut by exactly one dim of the mesh.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.tensor import Shard, distribute_tensor
         >>> from rushlight.distributed.tensor.parallel import loss_parallel
         >>> mesh = dist.init_device_mesh("cpu", (1,))
@@ -34,7 +32,6 @@ def loss_parallel() -> Iterator[None]:
         ...     loss.backward()
         >>> loss.placements, round(loss.item(), 4)
         ((Replicate(),), 1.3863)
-        >>> dist.destroy_process_group()
     """
     before, here.losses_cut = here.losses_cut, True
     try:

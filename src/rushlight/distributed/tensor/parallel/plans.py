@@ -31,15 +31,12 @@ def parallelize_module(
         TypeError: if the plan is something else.
 
     Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> from rushlight.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
         >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> net = parallelize_module(net, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
         >>> net[0].weight.placements, net(torch.ones(3, 4)).shape
         ((Shard(dim=0),), torch.Size([3, 2]))
-        >>> dist.destroy_process_group()
     """
     from ..dtensor import _mesh_or_world
 

@@ -199,7 +199,6 @@ class FCOS(SingleStage):
         topk_candidates: detections of each map that are looked at.
 
     Example:
-        >>> from rushlight.vision.models import detection
         >>> backbone = nn.Conv2d(3, 32, 3, stride=16, padding=1)
         >>> backbone.out_channels = 32
         >>> anchors = detection.anchor_utils.AnchorGenerator(((16,),), ((1.0,),))

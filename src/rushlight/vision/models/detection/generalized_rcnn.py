@@ -64,7 +64,6 @@ class GeneralizedRCNN(nn.Module):
         transform: resizes pictures and puts them into a batch.
 
     Example:
-        >>> from rushlight.vision.models import detection
         >>> issubclass(detection.FasterRCNN, detection.generalized_rcnn.GeneralizedRCNN)
         True
     """

@@ -41,7 +41,6 @@ class KeypointRCNN(FasterRCNN):
         kwargs: the other arguments of `FasterRCNN`.
 
     Example:
-        >>> from rushlight.vision.models import detection
         >>> backbone = nn.Conv2d(3, 8, 3, stride=16, padding=1)
         >>> backbone.out_channels = 8
         >>> anchors = detection.anchor_utils.AnchorGenerator(((16, 32),), ((0.5, 1.0),))

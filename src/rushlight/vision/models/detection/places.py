@@ -51,7 +51,6 @@ class Places(nn.Module):
         channels: of the maps that are looked at, a multiple of 32.
 
     Example:
-        >>> from rushlight.vision import models
         >>> from rushlight.vision.models.detection import Places
         >>> Places(models.resnet18_small(), 3)(torch.ones(1, 3, 64, 64)).shape
         torch.Size([1, 84, 11])

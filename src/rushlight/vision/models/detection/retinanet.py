@@ -227,7 +227,6 @@ class RetinaNet(SingleStage):
         topk_candidates: detections of each map that are looked at.
 
     Example:
-        >>> from rushlight.vision.models import detection
         >>> backbone = nn.Conv2d(3, 8, 3, stride=16, padding=1)
         >>> backbone.out_channels = 8
         >>> anchors = detection.anchor_utils.AnchorGenerator(((16, 32),), ((0.5, 1.0),))

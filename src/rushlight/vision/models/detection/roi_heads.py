@@ -206,7 +206,6 @@ class RoIHeads(nn.Module):
         keypoint_predictor: from maps to heat maps.
 
     Example:
-        >>> from rushlight.vision.models import detection
         >>> detection.roi_heads.RoIHeads(None, None, None, 0.5, 0.5, 8, 0.25, None, 0.1, 0.5, 9).has_mask()
         False
     """

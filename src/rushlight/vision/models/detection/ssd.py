@@ -270,7 +270,6 @@ class SSDFeatureExtractorVGG(nn.Module):
         highres: one more map, for pictures of 512 x 512.
 
     Example:
-        >>> from rushlight.vision import models
         >>> model = models.detection.ssd.SSDFeatureExtractorVGG(models.vgg11().features, False)
         >>> len(model.extra)
         5

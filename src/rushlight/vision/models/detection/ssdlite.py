@@ -117,7 +117,6 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
         min_depth: the fewest channels.
 
     Example:
-        >>> from rushlight.vision import models
         >>> net = models.mobilenet_v3_small().features
         >>> make = models.detection.ssdlite.SSDLiteFeatureExtractorMobileNet(net, 9, nn.BatchNorm2d).eval()
         >>> [m.shape[1] for m in make(torch.zeros(1, 3, 64, 64)).values()]

@@ -31,7 +31,6 @@ class DeepLabV3(_SimpleSegmentationModel):
         aux_classifier: the same for the map "aux", a help in training.
 
     Example:
-        >>> from rushlight.vision.models import segmentation
         >>> backbone = nn.Conv2d(3, 8, 3, stride=2, padding=1)
         >>> model = segmentation.DeepLabV3(lambda x: {"out": backbone(x)}, nn.Conv2d(8, 5, 1))
         >>> model(torch.zeros(1, 3, 16, 16))["out"].shape

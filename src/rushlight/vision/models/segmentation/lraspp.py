@@ -27,7 +27,6 @@ class LRASPP(nn.Module):
         inter_channels: channels in between.
 
     Example:
-        >>> from rushlight.vision.models import segmentation
         >>> model = segmentation.LRASPP(lambda x: {"low": x, "high": x[:, :, ::2, ::2]}, 3, 3, 5, 4)
         >>> model.eval()(torch.zeros(1, 3, 16, 16))["out"].shape
         torch.Size([1, 5, 16, 16])

@@ -42,7 +42,6 @@ class Pyramid(nn.Module):
         channels: of the maps that are added up.
 
     Example:
-        >>> from rushlight.vision import models
         >>> from rushlight.vision.models.segmentation import Pyramid
         >>> Pyramid(models.resnet18_small(), 3)(torch.ones(1, 3, 64, 64)).shape
         torch.Size([1, 3, 64, 64])

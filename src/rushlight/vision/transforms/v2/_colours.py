@@ -46,7 +46,6 @@ class RGB(Transform):
     """A grey picture in three channels; one in colour as it is.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RGB()(torch.zeros(1, 2, 4)).shape
         torch.Size([3, 2, 4])
     """
@@ -121,7 +120,6 @@ class RandomChannelPermutation(Transform):
     """The channels in a random order.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomChannelPermutation()(torch.arange(3).reshape(3, 1, 1)).sum()
         tensor(3)
     """
@@ -140,7 +138,6 @@ class RandomPhotometricDistort(Transform):
         brightness, contrast, saturation, hue: two limits of the factor each.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomPhotometricDistort()(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
@@ -184,7 +181,6 @@ class RandomEqualize(Sometimes):
     """Every channel with an even histogram, with probability p.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomEqualize(p=1.0)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """

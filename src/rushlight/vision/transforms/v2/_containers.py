@@ -46,7 +46,6 @@ class Compose(Transform):
         ValueError: if there are none.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.Compose([v2.CenterCrop(2), v2.Normalize([0.5], [0.5])])(torch.ones(1, 4, 4))
         tensor([[[1., 1.],
                  [1., 1.]]])
@@ -74,7 +73,6 @@ class RandomApply(Transform):
         transforms: functions of one sample, or of several arguments.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomApply([torch.neg], p=1.0)(torch.tensor(3))
         tensor(-3)
     """
@@ -106,7 +104,6 @@ class RandomChoice(Transform):
         p: weights; all the same if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomChoice([torch.neg, torch.square], p=[1.0, 0.0])(torch.tensor(3))
         tensor(-3)
     """
@@ -133,7 +130,6 @@ class RandomOrder(Transform):
         transforms: functions of one sample, or of several arguments.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomOrder([torch.neg, torch.square])(torch.tensor(0))
         tensor(0)
     """

@@ -71,7 +71,6 @@ class JPEG(Transform):
         ValueError: if it is out of range.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> import PIL
         >>> v2.JPEG((20, 50))(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
         torch.Size([3, 8, 8])

@@ -25,7 +25,6 @@ class PILToTensor(Transform):
     """PIL images as (C, H, W) tensors of their own numbers.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> from PIL import Image
         >>> v2.PILToTensor()(Image.new("RGB", (4, 2))).shape
         torch.Size([3, 2, 4])
@@ -45,7 +44,6 @@ class ToImage(Transform):
     """A tensor, a PIL image or an (H, W, C) array as `tv_tensors.Image`; numbers stay as they are.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ToImage()(np.zeros((2, 4, 3), np.uint8)).shape
         torch.Size([3, 2, 4])
     """
@@ -69,7 +67,6 @@ class ToPILImage(Transform):
         mode: Pillow's mode, such as "RGB"; found from the channels if not given.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> import PIL
         >>> v2.ToPILImage()(torch.zeros(3, 2, 4)).size
         (4, 2)
@@ -90,8 +87,6 @@ class ToPureTensor(Transform):
     """Values of `tv_tensors` as plain tensors.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ToPureTensor()(tv_tensors.Mask([[1, 2]]))
         tensor([[1, 2]])
     """
@@ -110,7 +105,6 @@ class ToTensor(Transform):
     """PIL images and (H, W, C) arrays as (C, H, W) tensors; bytes become floats of [0, 1]. Use `ToImage` and `ToDtype`.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> import warnings; warnings.simplefilter("ignore")
         >>> v2.ToTensor()(np.array([[[0], [255]]], np.uint8))
         tensor([[[0., 1.]]])
@@ -141,8 +135,6 @@ class ConvertBoundingBoxFormat(Transform):
         format: a `tv_tensors.BoundingBoxFormat`, or its name.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYWH", canvas_size=(8, 8))
         >>> v2.ToPureTensor()(v2.ConvertBoundingBoxFormat("XYXY")(boxes))
         tensor([[1, 2, 4, 6]])
@@ -166,8 +158,6 @@ class ClampBoundingBoxes(Transform):
         clamping_mode: for turned boxes: "soft", "hard", None, or "auto" for what the boxes say.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[-1, 2, 30, 4]], format="XYXY", canvas_size=(8, 8))
         >>> v2.ToPureTensor()(v2.ClampBoundingBoxes()(boxes))
         tensor([[0, 2, 8, 4]])
@@ -188,8 +178,6 @@ class ClampKeyPoints(Transform):
     """Points moved to the nearest pixel of the picture.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ToPureTensor()(v2.ClampKeyPoints()(tv_tensors.KeyPoints([-1, 9], canvas_size=(8, 8))))
         tensor([[0, 7]])
     """
@@ -211,8 +199,6 @@ class SetClampingMode(Transform):
         ValueError: if it is none of them.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(8, 8))
         >>> v2.SetClampingMode("hard")(boxes).clamping_mode
         'hard'
@@ -240,7 +226,6 @@ class UniformTemporalSubsample(Transform):
         num_samples: how many.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.UniformTemporalSubsample(3)(torch.arange(5).reshape(5, 1, 1, 1)).flatten()
         tensor([0, 2, 4])
     """

@@ -57,8 +57,6 @@ class SanitizeBoundingBoxes(_Sanitizing):
             second part, or what a key with "label" in it names.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[1, 1, 3, 3], [5, 5, 5, 9]], format="XYXY", canvas_size=(9, 9))
         >>> v2.SanitizeBoundingBoxes()({"boxes": boxes, "labels": torch.tensor([7, 8])})["labels"]
         tensor([7])
@@ -104,8 +102,6 @@ class SanitizeKeyPoints(_Sanitizing):
         labels_getter: a function that finds the labels of a sample; "default" for their usual places.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> points = tv_tensors.KeyPoints([[1, 1], [9, 1]], canvas_size=(9, 9))
         >>> v2.ToPureTensor()(v2.SanitizeKeyPoints()(points))
         tensor([[1, 1]])

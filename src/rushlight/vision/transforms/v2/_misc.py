@@ -31,7 +31,6 @@ class Identity(Transform):
     """The sample as it is.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.Identity()(torch.tensor([1, 2]))
         tensor([1, 2])
     """
@@ -52,7 +51,6 @@ class Lambda(Transform):
         types: the classes; all if none are given.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.Lambda(lambda x: x * 2, int)({"a": 3, "b": "c"})
         {'a': 6, 'b': 'c'}
     """
@@ -93,7 +91,6 @@ class LinearTransformation(_NoPictures):
         ValueError: if the sizes, devices or dtypes do not fit.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.LinearTransformation(torch.eye(2) * 2, torch.ones(2))(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[0., 4.]]])
     """
@@ -192,7 +189,6 @@ class GaussianNoise(Transform):
         ValueError: if the picture has another dtype.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.GaussianNoise(sigma=0.0)(torch.ones(1, 1, 2))
         tensor([[[1., 1.]]])
     """
@@ -231,7 +227,6 @@ class ToDtype(Transform):
         scale: scale pictures and videos.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([[[0, 255]]], dtype=torch.uint8))
         tensor([[[0., 1.]]])
     """
@@ -280,7 +275,6 @@ class ConvertImageDtype(Transform):
     """The former name of ToDtype(dtype, scale=True).
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ConvertImageDtype()(torch.tensor([[[0, 255]]], dtype=torch.uint8))
         tensor([[[0., 1.]]])
     """

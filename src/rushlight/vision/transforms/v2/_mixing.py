@@ -107,7 +107,6 @@ class MixUp(_Mixing):
             "label" in it names.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> pictures, labels = v2.MixUp(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
         >>> pictures.shape, labels.shape
         (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))

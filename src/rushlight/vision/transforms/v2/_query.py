@@ -21,7 +21,6 @@ def check_type(obj: object, types_or_checks: Iterable[Any]) -> bool:
         types_or_checks: classes, and functions that answer with a bool.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.check_type(3, (str, lambda x: x == 3))
         True
     """
@@ -36,7 +35,6 @@ def has_any(flat_inputs: list[Any], *types_or_checks: Any) -> bool:
         types_or_checks: classes, and functions that answer with a bool.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.has_any([1, "a"], str, list)
         True
     """
@@ -58,8 +56,6 @@ def get_bounding_boxes(flat_inputs: list[Any]) -> Any:
         ValueError: if it has none.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(8, 8))
         >>> v2.get_bounding_boxes(["a", boxes]) is boxes
         True
@@ -98,7 +94,6 @@ def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
         ValueError: if they differ.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.query_chw([torch.zeros(3, 2, 4), "a"])
         (3, 2, 4)
     """

@@ -41,7 +41,6 @@ class Resize(Transform):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.Resize(8)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 8, 16])
     """
@@ -85,7 +84,6 @@ class RandomResize(_Resizing):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomResize(8, 9)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 8, 16])
     """
@@ -116,7 +114,6 @@ class RandomShortestSize(_Resizing):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomShortestSize([8], max_size=12)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 6, 12])
     """
@@ -153,7 +150,6 @@ class ScaleJitter(_Resizing):
         antialias: average over the pixels that become one.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.ScaleJitter((8, 8), scale_range=(1.0, 1.0))(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 4, 8])
     """

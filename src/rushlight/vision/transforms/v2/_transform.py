@@ -39,7 +39,6 @@ class Transform(Module):
     is the first one, and nothing else in the sample is a picture or a video.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> class Negative(v2.Transform):
         ...     def transform(self, inpt, params): return -inpt
         >>> Negative()({"image": torch.tensor([1, 2]), "label": 3})

@@ -128,7 +128,6 @@ class RandomZoomOut(Sometimes):
         side_range: limits of how many times longer its sides are.
 
     Example:
-        >>> from rushlight.vision.transforms import v2
         >>> v2.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(torch.zeros(3, 8, 8)).shape
         torch.Size([3, 16, 16])
     """
@@ -250,8 +249,6 @@ class RandomIoUCrop(Transform):
         TypeError: if the sample has no picture or no boxes.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
         >>> boxes = tv_tensors.BoundingBoxes([[0, 0, 8, 8]], format="XYXY", canvas_size=(8, 8))
         >>> picture, boxes = v2.RandomIoUCrop(sampler_options=[1.0])(torch.zeros(3, 8, 8), boxes)
         >>> picture.shape

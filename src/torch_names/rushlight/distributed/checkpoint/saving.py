@@ -38,7 +38,6 @@ class FileSystemWriter:
         options: accepted and not needed.
 
     Example:
-        >>> from rushlight.distributed import checkpoint
         >>> checkpoint.FileSystemWriter("step-100").path
         'step-100'
     """
@@ -55,7 +54,6 @@ class FileSystemReader(FileSystemWriter):
         options: accepted and not needed.
 
     Example:
-        >>> from rushlight.distributed import checkpoint
         >>> checkpoint.FileSystemReader("step-100").path
         'step-100'
     """
@@ -162,7 +160,6 @@ def save(
 
     Example:
         >>> import tempfile
-        >>> from rushlight.distributed import checkpoint
         >>> state = {"w": torch.ones(2), "step": 3}
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint.save(state, checkpoint_id=folder + "/step-3")
@@ -223,7 +220,6 @@ def async_save(state_dict: dict[str, Any], **kwargs: Any) -> Future:
 
     Example:
         >>> import tempfile
-        >>> from rushlight.distributed import checkpoint
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     future = checkpoint.async_save({"w": torch.ones(2)}, checkpoint_id=folder + "/step-3")
         ...     future.done()
@@ -260,7 +256,6 @@ def load(
 
     Example:
         >>> import tempfile
-        >>> from rushlight.distributed import checkpoint
         >>> net = nn.Linear(2, 1)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint.save({"net": net.state_dict()}, checkpoint_id=folder)
@@ -329,7 +324,6 @@ class DefaultSavePlanner:
         options: such as `dedup_save_to_lowest_rank`.
 
     Example:
-        >>> from rushlight.distributed import checkpoint
         >>> planner = checkpoint.DefaultSavePlanner(dedup_save_to_lowest_rank=True)
     """
 
@@ -345,7 +339,6 @@ class DefaultLoadPlanner:
         allow_partial_load: leave what the checkpoint does not have as it is, instead of an error.
 
     Example:
-        >>> from rushlight.distributed import checkpoint
         >>> checkpoint.DefaultLoadPlanner(allow_partial_load=True).allow_partial_load
         True
     """
@@ -390,7 +383,6 @@ def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
 
     Example:
         >>> import tempfile
-        >>> from rushlight.distributed import checkpoint
         >>> from rushlight.distributed.checkpoint.format_utils import dcp_to_torch_save
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint.save({"net": {"w": torch.ones(2)}}, checkpoint_id=folder + "/step")

@@ -41,9 +41,7 @@ class PipelineStage:
         ValueError: if there is no such stage.
 
     Example:
-        >>> dist = torch.distributed
         >>> from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         >>> stage = PipelineStage(torch.nn.Linear(4, 2), 0, 1, torch.device("cpu"))
         >>> schedule = ScheduleGPipe(stage, 2, loss_fn=torch.nn.functional.mse_loss)
         >>> losses = []
@@ -51,7 +49,6 @@ class PipelineStage:
         torch.Size([6, 2])
         >>> len(losses)
         2
-        >>> dist.destroy_process_group()
     """
 
     def __init__(

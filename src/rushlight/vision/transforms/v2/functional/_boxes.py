@@ -81,7 +81,6 @@ def convert_bounding_box_format(
         ValueError: if `old_format` lacks or is too much, or only one of the formats is for turned boxes.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.convert_bounding_box_format(torch.tensor([[1, 2, 3, 4]]), "XYWH", "XYXY")
         tensor([[1, 2, 4, 6]])
     """

@@ -151,8 +151,6 @@ def clamp_bounding_boxes(
         ValueError: if an argument lacks, is too much, or is no mode.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.clamp_bounding_boxes(torch.tensor([[-1, 2, 30, 4]]), "XYXY", (8, 8), "soft")
         tensor([[0, 2, 8, 4]])
     """
@@ -194,7 +192,6 @@ def clamp_keypoints(inpt: Tensor, canvas_size: Size | None = None) -> Any:
         ValueError: if `canvas_size` lacks or is too much.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.clamp_keypoints(torch.tensor([[-1, 9]]), (8, 8))
         tensor([[0, 7]])
     """

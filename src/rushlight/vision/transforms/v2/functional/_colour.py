@@ -33,7 +33,6 @@ def grayscale_to_rgb(inpt: Picture) -> Any:
         inpt: a picture, as a tensor or a PIL image.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.grayscale_to_rgb(torch.zeros(1, 2, 4)).shape
         torch.Size([3, 2, 4])
     """
@@ -51,7 +50,6 @@ def permute_channels(inpt: Picture, permutation: Sequence[int]) -> Any:
         ValueError: if there are more or fewer channels.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.permute_channels(torch.arange(3).reshape(3, 1, 1), [2, 0, 1]).flatten()
         tensor([2, 0, 1])
     """

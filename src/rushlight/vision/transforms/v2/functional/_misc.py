@@ -117,7 +117,6 @@ def gaussian_noise(inpt: Picture, mean: float = 0.0, sigma: float = 0.1, clip: b
         ValueError: if the dtype is another one, or `sigma` is negative.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.gaussian_noise(torch.ones(1, 1, 2), sigma=0.0)
         tensor([[[1., 1.]]])
     """
@@ -153,7 +152,6 @@ def to_dtype(inpt: Picture, dtype: dtype = dtypes.float32, scale: bool = False) 
         RuntimeError: if the new dtype cannot hold the scaled numbers.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.to_dtype(torch.tensor([0, 255], dtype=torch.uint8), scale=True)
         tensor([0., 1.])
     """
@@ -186,7 +184,6 @@ def jpeg(image: Picture, quality: int) -> Any:
         quality: 1 to 100.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> import PIL
         >>> F.jpeg(torch.zeros(3, 8, 8, dtype=torch.uint8), 50).sum()
         tensor(0)
@@ -217,7 +214,6 @@ def uniform_temporal_subsample(inpt: Picture, num_samples: int) -> Any:
         num_samples: how many.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.uniform_temporal_subsample(torch.arange(5).reshape(5, 1, 1, 1), 3).flatten()
         tensor([0, 2, 4])
     """
@@ -240,7 +236,6 @@ def to_image(inpt: Any) -> Any:
         TypeError: if it is something else.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.to_image(np.zeros((2, 4, 3), np.uint8)).shape
         torch.Size([3, 2, 4])
     """

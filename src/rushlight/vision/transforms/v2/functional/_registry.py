@@ -33,7 +33,6 @@ def is_pure_tensor(inpt: object) -> bool:
         inpt: anything.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.is_pure_tensor(torch.zeros(2))
         True
     """
@@ -207,8 +206,6 @@ def register_kernel(functional: Kernel | str, tv_tensor_cls: type) -> Callable[[
         ValueError: if one of them is something else.
 
     Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> class Depth(tv_tensors.TVTensor): pass
         >>> @F.register_kernel("horizontal_flip", Depth)
         ... def flipped(depth): return tv_tensors.wrap(depth.flip(-1), like=depth)

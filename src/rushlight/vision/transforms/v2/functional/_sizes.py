@@ -44,7 +44,6 @@ def get_num_channels(inpt: Picture) -> int:
         inpt: a picture or a video, as a tensor or a PIL image.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.get_num_channels(torch.zeros(3, 2, 4))
         3
     """
@@ -63,7 +62,6 @@ def get_size(inpt: Picture) -> list[int]:
         inpt: one of them.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.get_size(torch.zeros(3, 2, 4))
         [2, 4]
     """
@@ -96,7 +94,6 @@ def get_num_frames(inpt: Picture) -> int:
         inpt: (..., T, C, H, W).
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.get_num_frames(torch.zeros(5, 3, 2, 4))
         5
     """

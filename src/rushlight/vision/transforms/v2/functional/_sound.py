@@ -60,7 +60,6 @@ def sanitize_bounding_boxes(
         ValueError: if an argument lacks or is too much.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.sanitize_bounding_boxes(torch.tensor([[1, 1, 3, 3], [5, 5, 5, 9]]), "XYXY", (9, 9))
         (tensor([[1, 1, 3, 3]]), tensor([ True, False]))
     """
@@ -109,7 +108,6 @@ def sanitize_keypoints(
         ValueError: if `canvas_size` lacks or is too much.
 
     Example:
-        >>> from rushlight.vision.transforms.v2 import functional as F
         >>> F.sanitize_keypoints(torch.tensor([[1, 1], [9, 1]]), (9, 9))
         (tensor([[1, 1]]), tensor([ True, False]))
     """
