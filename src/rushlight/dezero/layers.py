@@ -190,7 +190,7 @@ class Linear(Layer):
             self._init_W()
         self.b = None if nobias else _made(np.zeros(out_size, dtype=dtype), "b")
 
-    def _init_W(self, xp: ArrayModule = np) -> None:
+    def _init_W(self, xp: ArrayModule = np) -> None:  # type: ignore[assignment]
         shape = (self.in_size, self.out_size)
         drawn = _random(shape, self.in_size, self.dtype, xp)
         self.W._data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
@@ -239,7 +239,7 @@ class Conv2d(Layer):
             self._init_W()
         self.b = None if nobias else _made(np.zeros(out_channels, dtype=dtype), "b")
 
-    def _init_W(self, xp: ArrayModule = np) -> None:
+    def _init_W(self, xp: ArrayModule = np) -> None:  # type: ignore[assignment]
         kh, kw = pair(self.kernel_size)
         shape = self._shape() + (kh, kw)
         self.W._data = _random(shape, self.in_channels * kh * kw, self.dtype, xp)

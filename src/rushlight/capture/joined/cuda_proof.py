@@ -136,7 +136,7 @@ def _agrees(ins: Instruction, arrays: list[Any], outs: tuple) -> bool:
     if xp is CUPY and "steps" in attrs:
         values = _step_by_step(arrays, attrs["steps"])
         chosen = [values[i] for i in attrs["outs"]] if ins.several else values[-1:]
-        return all(_agree(xp, a, b) for a, b in zip(outs, chosen))
+        return all(_agree(xp, a, b) for a, b in zip(outs, chosen))  # type: ignore[arg-type]
     with np.errstate(all="ignore"):
         expected = ins.kernel.generic(xp, *[_wide(a) for a in arrays], **attrs)
         pairs = zip(outs, expected if ins.several else (expected,))
@@ -215,7 +215,7 @@ def _agree(xp: ArrayModule, a: Array, b: Array) -> bool:
     tolerance = 3e-2 if a.dtype.itemsize == 2 else 1e-3 if a.dtype.itemsize == 4 else 1e-8
     b = b if b.__class__ is cupy.ndarray else xp.asarray(b)
     if xp is CUPY and a.shape == b.shape:
-        xp, a, b = np, _looked_at(a), _looked_at(b)
+        xp, a, b = np, _looked_at(a), _looked_at(b)  # type: ignore[assignment]
     if a.dtype == np.uint8:  # places of maxima: rounding makes some numbers equal
         return a.shape == b.shape and (not a.size or bool((a == b).mean() > 0.9))
     return are_near(xp, a, b, tolerance, _wide)

@@ -63,7 +63,7 @@ def _pieces(a: Array, b: Array) -> Iterator[tuple[Any, Any]]:
 
 def differ_little(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
     """Whether no number is further from its fellow than the largest one allows: for sums in the same order."""
-    both = settled(np, x.astype(np.float64), y.astype(np.float64))
+    both = settled(np, x.astype(np.float64), y.astype(np.float64))  # type: ignore[arg-type]
     if both is None:
         return False
     x, y = both

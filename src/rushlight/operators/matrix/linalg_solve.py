@@ -51,7 +51,7 @@ def _first_singular(x: np.ndarray) -> tuple[int, int] | None:
 
     None where no pivot is zero: some LAPACKs take NaN for a singular matrix, too.
     """
-    factored, _ = lu_raw(np, x)
+    factored, _ = lu_raw(np, x)  # type: ignore[arg-type]
     pivots = np.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
     found = np.argwhere(pivots == 0)
     return (int(found[0][0]), int(found[0][1]) + 1) if len(found) else None
@@ -127,7 +127,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     except LinAlgError:
         if check_errors:
             raise
-        factored, _ = lu_raw(np, A._host())
+        factored, _ = lu_raw(np, A._host())  # type: ignore[arg-type]
         zero = np.diagonal(factored, axis1=-2, axis2=-1) == 0
         place = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
         info = wrap(np.asarray(place)).to(A.device)
