@@ -90,25 +90,7 @@ def _check_positive(**sizes: Dims) -> None:
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Cut images into windows: every window becomes a column.
-
-    Args:
-        input: (N, C, H, W) or (C, H, W).
-        kernel_size: height and width of the window; one number for both.
-        dilation: distance between the elements of a window.
-        padding: rows and columns of zeros added on every side.
-        stride: steps between windows.
-
-    Returns:
-        (N, C * height * width of a window, number of windows), or without N.
-
-    Example:
-        >>> F.unfold(torch.arange(9.0).reshape(1, 1, 3, 3), 2)
-        tensor([[[0., 1., 3., 4.],
-                 [1., 2., 4., 5.],
-                 [3., 4., 6., 7.],
-                 [4., 5., 7., 8.]]])
-    """
+    """As `nn.Unfold`, as one call."""
     kernel, gap = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     pad, step = _pair(padding, "padding"), _pair(stride, "stride")
     shape = input._a.shape
@@ -140,26 +122,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Add columns of windows up into images: the transpose of `unfold`.
-
-    Args:
-        input: (N, C * height * width of a window, number of windows), or without N.
-        output_size: height and width of the images.
-        kernel_size: height and width of the window; one number for both.
-        dilation: distance between the elements of a window.
-        padding: rows and columns that are cut from every side.
-        stride: steps between windows.
-
-    Returns:
-        (N, C, *output_size), or without N.
-
-    Example:
-        >>> columns = F.unfold(torch.ones(1, 1, 3, 3), 2)
-        >>> F.fold(columns, (3, 3), 2)  # how many windows see each pixel
-        tensor([[[[1., 2., 1.],
-                  [2., 4., 2.],
-                  [1., 2., 1.]]]])
-    """
+    """As `nn.Fold`, as one call."""
     size, kernel = _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size")
     gap, pad, step = _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride")
     shape = input._a.shape

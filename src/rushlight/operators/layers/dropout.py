@@ -162,22 +162,7 @@ def _apply(
 
 @public("functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set elements to zero at random, and scale the others by 1 / (1 - p).
-
-    Args:
-        input: any shape.
-        p: probability that an element becomes zero.
-        training: False returns the input.
-
-    Raises:
-        ValueError: if `p` is not between 0 and 1.
-
-    Example:
-        >>> sorted(set(F.dropout(torch.ones(100), 0.5).tolist()))
-        [0.0, 2.0]
-        >>> F.dropout(torch.ones(3), 0.5, training=False)
-        tensor([1., 1., 1.])
-    """
+    """As `nn.Dropout`; `training=False` returns the input."""
     _check(p)
     return _apply(input, p, input._a.shape, training, inplace)
 
@@ -281,19 +266,7 @@ def _alpha(x: Tensor, p: float, channels: bool, training: bool, inplace: bool) -
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout for networks of SELU, which keeps mean and variance.
-
-    Args:
-        input: any shape.
-        p: probability that an element gets a fixed negative value.
-        training: False returns the input.
-
-    Example:
-        >>> len(set(F.alpha_dropout(torch.zeros(1000), 0.5, training=True).tolist()))
-        2
-        >>> F.alpha_dropout(torch.ones(2))
-        tensor([1., 1.])
-    """
+    """As `nn.AlphaDropout`; without `training` the input comes back."""
     _check(p)
     return _alpha(input, p, False, training, inplace)
 
@@ -302,18 +275,7 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels.
-
-    Args:
-        input: (N, C, *).
-        p: probability that a channel is replaced.
-        training: False returns the input.
-
-    Example:
-        >>> y = F.feature_alpha_dropout(torch.zeros(2, 8, 5), 0.5, training=True)
-        >>> bool((y.amax(2) == y.amin(2)).all())
-        True
-    """
+    """As `nn.FeatureAlphaDropout`; without `training` the input comes back."""
     _check(p)
     return _alpha(input, p, True, training, inplace)
 

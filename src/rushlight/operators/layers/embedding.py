@@ -173,28 +173,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Look rows of a table up by index.
-
-    Args:
-        input: whole numbers, any shape.
-        weight: the table, (rows, width).
-        padding_idx: the row that gets no gradient.
-        max_norm: rows that are looked up and are longer than this are scaled down, in place.
-        norm_type: which norm `max_norm` means.
-        scale_grad_by_freq: divide a row's gradient by how often it is in the input.
-        sparse: make the gradient of `weight` a sparse tensor.
-
-    Returns:
-        the input's shape with `width` at the end.
-
-    Raises:
-        IndexError: if an index is not in the table.
-
-    Example:
-        >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]))
-        tensor([[2., 4.],
-                [0., 0.]])
-    """
+    """As `nn.Embedding`, with its table `weight` (rows, width); only a call with `max_norm` changes that."""
     if weight._a.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     padding = padding_row(padding_idx, weight._a.shape[0])

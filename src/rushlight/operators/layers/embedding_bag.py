@@ -183,30 +183,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Look rows of a table up and reduce each bag of them to one row.
-
-    Args:
-        input: whole numbers: (B, L), B bags of L; or (M,) with `offsets`.
-        weight: the table, (rows, width).
-        offsets: (B,), where each bag begins in a one-dimensional input.
-        max_norm: rows that are looked up and are longer than this are scaled down, in place.
-        norm_type: which norm `max_norm` means.
-        scale_grad_by_freq: divide a row's gradient by how often it is in the input.
-        mode: "sum", "mean" or "max".
-        sparse: make the gradient of `weight` a sparse tensor.
-        per_sample_weights: a factor per index; `mode="sum"` only.
-        include_last_offset: the offsets end with the number of indices.
-        padding_idx: the row that does not count.
-
-    Returns:
-        (B, width).
-
-    Example:
-        >>> table = torch.tensor([[1.0, 1.0], [2.0, 4.0], [5.0, 7.0]])
-        >>> F.embedding_bag(torch.tensor([0, 1, 2]), table, torch.tensor([0, 2]), mode="sum")
-        tensor([[3., 5.],
-                [5., 7.]])
-    """
+    """As `nn.EmbeddingBag`, with its table `weight` (rows, width)."""
     if weight._a.dtype.kind == "i" and input.is_floating_point():
         input, weight = weight, input  # the old order of arguments
     _check(input, weight, offsets, mode, per_sample_weights)

@@ -164,18 +164,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise groups of channels of every sample to mean 0 and variance 1.
-
-    Args:
-        input: (N, C, *).
-        num_groups: number of groups; C must be a multiple of it.
-        weight, bias: (C,), applied after the normalisation.
-        eps: added to the variance before the root is taken.
-
-    Example:
-        >>> F.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
-        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
-    """
+    """As `nn.GroupNorm`, with weight and bias of (C,), or without."""
     _check_groups(input, num_groups, weight, bias)
     norm_dtypes(input, weight, bias)
     if not input._a.size:  # weight and bias are in its graph all the same

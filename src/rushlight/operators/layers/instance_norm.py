@@ -21,22 +21,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise every channel of every sample by itself to mean 0 and variance 1.
-
-    Args:
-        input: (N, C, *).
-        running_mean, running_var: (C,) or None; updated in place, and used if not
-            `use_input_stats`.
-        weight, bias: (C,), applied after the normalisation.
-        use_input_stats: use the statistics of each sample.
-        momentum: weight of this batch in the running statistics.
-        eps: added to the variance before the root is taken.
-
-    Example:
-        >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
-        tensor([[[-1.0000,  1.0000],
-                 [-1.0000,  1.0000]]])
-    """
+    """As `nn.InstanceNorm2d`, of any (N, C, *), with its statistics and parameters of (C,), or without; `use_input_stats=False` takes the running ones."""
     shape = input._a.shape
     kind = (input if weight is None else weight).dtype
     mean, var = (t if t is None else t.detach().to(kind) for t in (running_mean, running_var))

@@ -178,22 +178,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise over the last dimensions to mean 0 and variance 1.
-
-    Args:
-        input: (*, *normalized_shape).
-        normalized_shape: sizes of the last dimensions.
-        weight, bias: `normalized_shape`, applied after the normalisation.
-        eps: added to the variance before the root is taken.
-
-    Raises:
-        RuntimeError: if the input does not end with `normalized_shape`, or weight and bias have another
-            dtype (float32 goes with inputs of half precision).
-
-    Example:
-        >>> F.layer_norm(torch.tensor([[1.0, 1.0, 3.0, 3.0]]), (4,))
-        tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
-    """
+    """As `nn.LayerNorm`, with weight and bias of `normalized_shape`, or without."""
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, bias)
     norm_dtypes(input, weight, bias)
@@ -331,18 +316,7 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """Divide by the root mean square over the last dimensions.
-
-    Args:
-        input: (*, *normalized_shape).
-        normalized_shape: sizes of the last dimensions.
-        weight: `normalized_shape`, applied after the division.
-        eps: added to the mean square; the dtype's smallest step if None.
-
-    Example:
-        >>> F.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
-        tensor([[0.2000, 1.4000]])
-    """
+    """As `nn.RMSNorm`, with a weight of `normalized_shape`, or without."""
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, None)
     if eps is None:

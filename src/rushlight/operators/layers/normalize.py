@@ -34,21 +34,7 @@ def normalize(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide every element by a power of the mean square of neighbouring channels.
-
-    Computes `x / (k + alpha * mean(square of size channels)) ** beta`.
-
-    Args:
-        input: (N, C, *).
-        size: number of neighbouring channels.
-        alpha: factor of the mean square.
-        beta: the power.
-        k: added to the mean square.
-
-    Example:
-        >>> F.local_response_norm(torch.ones(1, 3, 1), 2, alpha=1.0).flatten()
-        tensor([0.7378, 0.5946, 0.5946])
-    """
+    """As `nn.LocalResponseNorm`, as one call."""
     ndim = input._a.ndim
     if ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")

@@ -192,20 +192,7 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log probability of the target classes.
-
-    Args:
-        input: log probabilities, (N, C), (C,) or (N, C, *).
-        target: class numbers, (N,), () or (N, *).
-        weight: (C,), a factor per class.
-        ignore_index: a target that does not count.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-
-    Example:
-        >>> log_p = torch.tensor([[0.7, 0.3], [0.1, 0.9]]).log()
-        >>> F.nll_loss(log_p, torch.tensor([0, 1]))
-        tensor(0.2310)
-    """
+    """As `nn.NLLLoss`, as one call."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     _check_nll(input, target, weight)
     refuse_grad("nll_loss_forward", weight=weight)
@@ -331,28 +318,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Cross entropy of scores (logits) with the right classes: log_softmax and nll_loss in one.
-
-    Args:
-        input: scores, (N, C), (C,) or (N, C, *).
-        target: class numbers, (N,), () or (N, *); or probabilities of the input's shape.
-        weight: (C,), a factor per class.
-        ignore_index: a target class that does not count.
-        label_smoothing: between 0 and 1: this share of the target goes to all classes alike.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-
-    Raises:
-        IndexError: if a class number is out of range.
-        ValueError: if the batch sizes of input and target differ.
-        RuntimeError: if dtypes or other sizes do not fit.
-
-    Example:
-        >>> scores = torch.tensor([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
-        >>> F.cross_entropy(scores, torch.tensor([0, 1]))
-        tensor(0.1672)
-        >>> F.cross_entropy(scores, torch.tensor([0, 1]), reduction="none")
-        tensor([0.2395, 0.0949])
-    """
+    """As `nn.CrossEntropyLoss`, as one call."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
