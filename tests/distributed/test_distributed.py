@@ -71,7 +71,7 @@ def free_port() -> str:
 @needs_mpi
 @pytest.mark.parametrize("count", [2, 4])
 def test_each_collective_is_what_one_process_computes(count: int) -> None:
-    names = ("reductions", "moves", "works", "pairs", "objects", "groups", "derivatives")
+    names = ("reductions", "large", "moves", "works", "pairs", "objects", "groups", "derivatives")
     passed(launch(count, "collectives.py"), count, *names)
 
 

@@ -123,8 +123,9 @@ def test_accelerate_launch() -> None:
 
 
 @needs("lightning")
-def test_lightning_ddp() -> None:
-    words = [sys.executable, "-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "lightning_style.py"), "2", "wait"]  # fmt: skip
+@pytest.mark.parametrize("launcher", [["launch", "--nproc-per-node", "2"], ["run"]], ids=["launch", "own"])  # fmt: skip
+def test_lightning_ddp(launcher: list[str]) -> None:
+    words = [sys.executable, "-m", "rushlight", *launcher, str(HERE / "lightning_style.py"), "2", "wait"]  # fmt: skip
     trains_and_hears([(words, {})], of_one_process("lightning_style.py", "1"))
 
 

@@ -209,6 +209,28 @@ def test_large_arrays_are_reused() -> None:
     assert _native.kept_bytes() == 0
 
 
+def _flags(a: np.ndarray) -> set[str]:
+    """What the system was told of the memory in the middle of an array."""
+    at, inside = a.ctypes.data + a.nbytes // 2, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        first, _, rest = line.partition(" ")
+        if "-" in first:
+            begin, end = (int(part, 16) for part in first.split("-"))
+            inside = begin <= at < end
+        elif inside and first == "VmFlags:":
+            return set(rest.split())
+    raise AssertionError(hex(at))
+
+
+@needs_native
+@pytest.mark.skipif(sys.platform != "linux", reason="pages of 2 MB are asked for on Linux")
+def test_large_memory_is_asked_for_in_large_pages() -> None:
+    if "hg" not in _flags(np.ones(1 << 23, np.float32)):
+        pytest.skip("NumPy asks for none here")
+    _native.drop_kept()
+    assert "hg" in _flags((rl.ones(1 << 23) * 2).numpy())
+
+
 @needs_native
 def test_a_reused_array_can_be_resized_and_pickled() -> None:
     import pickle

@@ -13,15 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from .reduce_op import AVG, PREMUL_SUM, ReduceOp, combine, finish, prepare
+from .reduce_op import PREMUL_SUM, ReduceOp, combine, finish, prepare
 
 __all__ = ["MpiEngine"]
 
 # From here on ranks meet first: late ones are waited for gently, and the bytes then move at full speed.
 _LARGE = 256 << 10
-# MPI counts in a C int; larger arrays go in pieces.
-_MOST = 1 << 30
+# Sums go in pieces of so many bytes: what MPI keeps for itself meanwhile stays in the processor's caches.
+_PIECE = 4 << 20
+_MOST = 1 << 30  # moves in larger ones: MPI counts in a C int
 _NATIVE = {np.dtype(c) for c in "bBhHiIlLqQfdFD"}
+
+
+def _pieces(a: np.ndarray, nbytes: int) -> list[np.ndarray]:
+    flat, step = a.reshape(-1), nbytes // a.itemsize
+    return [flat[at : at + step] for at in range(0, max(flat.size, 1), step)]
 
 
 class MpiEngine:
@@ -77,12 +83,9 @@ class MpiEngine:
             return self._exchange_and_reduce(a, op)
         if op.kind is PREMUL_SUM:
             a[...] = prepare(op, a)
-        flat = a.reshape(-1)
-        for at in range(0, max(flat.size, 1), _MOST):
-            part = flat[at : at + _MOST]
+        for part in _pieces(a, _PIECE):
             self._wait(self.comm.Iallreduce(self.mpi.IN_PLACE, part, native), "all_reduce")
-        if op.kind is AVG:
-            finish(op, a, self.size)
+            finish(op, part, self.size)
 
     def _exchange_and_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
         share = -(-a.size // self.size)
@@ -110,15 +113,14 @@ class MpiEngine:
             if parts is not None:
                 a.reshape(-1)[...] = combine(op, list(parts))
             return
-        out = np.empty(a.size, a.dtype) if self.rank == root else None
-        flat = np.ascontiguousarray(mine).reshape(-1)
-        for at in range(0, max(flat.size, 1), _MOST):
-            part = slice(at, at + _MOST)
-            into = None if out is None else out[part]
-            self._wait(self.comm.Ireduce(flat[part], into, native, root), "reduce")
-        if out is not None:
-            finish(op, out, self.size)
-            a.reshape(-1)[...] = out
+        here = self.rank == root
+        if here and mine is not a:
+            a[...] = mine
+        for part in _pieces(a if here else mine, _PIECE):
+            given = (self.mpi.IN_PLACE, part) if here else (part, None)
+            self._wait(self.comm.Ireduce(*given, native, root), "reduce")
+            if here:
+                finish(op, part, self.size)
 
     def reduce_scatter(self, out: np.ndarray, a: np.ndarray, op: ReduceOp) -> None:
         """Each rank gets its share, by number, of the reduction of all ranks' `a`."""
@@ -137,11 +139,8 @@ class MpiEngine:
 
     def broadcast(self, a: np.ndarray, root: int) -> None:
         self._meet(a.nbytes, "broadcast")
-        raw, count, kind = self._bytes(a)
-        unit = raw.size // count if count else 1
-        for at in range(0, max(count, 1), _MOST):
-            part = raw[at * unit : (at + _MOST) * unit]
-            self._wait(self.comm.Ibcast([part, part.size // unit, kind], root), "broadcast")
+        for part in _pieces(a, _MOST):
+            self._wait(self.comm.Ibcast(self._bytes(part), root), "broadcast")
 
     def all_gather(self, out: np.ndarray, a: np.ndarray) -> None:
         """`out` holds all ranks' `a`, one after the other."""

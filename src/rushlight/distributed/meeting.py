@@ -308,8 +308,8 @@ def meet(
     if mpi.COMM_WORLD.Get_size() != size:
         raise DistBackendError(
             f"init_process_group: world_size is {size}, but mpiexec started {mpi.COMM_WORLD.Get_size()} processes. Start "
-            "as many as the script asks for. (A library that looks at mpi4py.MPI before this call, as Lightning's own "
-            "launcher does, starts MPI for this process alone: start the script by `rushlight launch`.)"
+            "as many as the script asks for. (Who imports mpi4py.MPI before this call starts MPI for this process "
+            "alone: start the script by `rushlight launch`.)"
         )  # fmt: skip
     comm = mpi.COMM_WORLD.Split(0, rank)
     world = World(rank, size, store)

@@ -77,6 +77,46 @@ def reductions():
     assert t.tolist() == [N / 2] * 3
 
 
+class Watched:
+    """A communicator that counts the bytes of each sum."""
+
+    def __init__(self, comm):
+        self.comm, self.most, self.sums = comm, 0, 0
+
+    def __getattr__(self, name):
+        return getattr(self.comm, name)
+
+    def _count(self, buffer):
+        self.sums, self.most = self.sums + 1, max(self.most, buffer.nbytes)
+
+    def Iallreduce(self, sent, buffer, op):
+        self._count(buffer)
+        return self.comm.Iallreduce(sent, buffer, op)
+
+    def Ireduce(self, sent, into, op, root):
+        self._count(sent if into is None else into)
+        return self.comm.Ireduce(sent, into, op, root)
+
+
+def large():
+    """Sums of many bytes go in pieces, and are what they are in one."""
+    engine = dist.group.WORLD.engine("cpu")
+    engine.comm = watched = Watched(engine.comm)
+    shape = (3 * (1 << 20) + 1,)
+    for op in ("SUM", "AVG"):
+        t = given(ME, "float32", shape)
+        dist.all_reduce(t, getattr(dist.ReduceOp, op))
+        same(t, reduced(op, "float32", shape), ("all_reduce", op))
+        t = given(ME, "float32", shape)
+        dist.reduce(t, N - 1, getattr(dist.ReduceOp, op))
+        same(t, reduced(op, "float32", shape) if ME == N - 1 else given(ME, "float32", shape), op)
+    t = rl.ones(shape)
+    dist.reduce(t, 0, dist._make_nccl_premul_sum(0.5))
+    assert (t == (1.0 if ME else N / 2)).all()
+    engine.comm = watched.comm
+    assert watched.sums == 5 * 4 and watched.most == 4 << 20, (watched.sums, watched.most)
+
+
 def moves():
     for dtype in [*FLOATS, *INTS, *COMPLEX, "bool"]:
         everyone = [given(r, dtype) for r in range(N)]
@@ -219,7 +259,7 @@ def derivatives():
     assert x.grad.tolist() == [float((ME + 1) * N)] * 2
 
 
-for check in (reductions, moves, works, pairs, objects, groups, derivatives):
+for check in (reductions, large, moves, works, pairs, objects, groups, derivatives):
     check()
     print("passed", check.__name__)
 dist.destroy_process_group()

@@ -28,6 +28,10 @@ COMPILED_FOR_PYTORCH = (
     "torchtext", "transformer_engine", "xformers",
 )  # fmt: skip
 
+# Modules that start MPI only to ask whether mpiexec started this process, and take an ImportError for "no". Started alone
+# here, MPI could not become a part of the world that ranks make later.
+ASK_FOR_RANKS = ("lightning.fabric.plugins.environments.mpi", "lightning_fabric.plugins.environments.mpi")  # fmt: skip
+
 
 def target_of(name: str) -> str | None:
     """Our module for an aliased name: torch.nn.functional -> rushlight.nn.functional."""
@@ -48,6 +52,20 @@ def _exists(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # a parent is missing, which somebody else supplied
         return False
+
+
+def _asker() -> str:
+    """The module whose import statement is being carried out."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("importlib."):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "")
+
+
+def _is_alone() -> bool:
+    from ...distributed import mpiexec  # 78 modules, which most scripts do not need
+
+    return mpiexec.place() is None
 
 
 class _Respelling(SourceFileLoader):
@@ -83,6 +101,8 @@ class AliasFinder(MetaPathFinder, Loader):
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> Any:
         ours = target_of(name)
+        if name == "mpi4py.MPI" and _asker() in ASK_FOR_RANKS and _is_alone():
+            raise ModuleNotFoundError("no mpiexec started this process", name=name)
         if ours is None:
             return _spelt_as_theirs(name, path)
         if ours in sys.modules or _exists(ours):

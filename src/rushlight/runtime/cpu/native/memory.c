@@ -8,10 +8,15 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #define SMALLEST 16 /* blocks below 64 KiB go straight to malloc, which is good at them */
 #define CLASSES (4 * (48 - SMALLEST))
 #define SLOTS 64
+#define LARGE_PAGES ((size_t)4 << 20)
 #define MOST_KEPT ((size_t)1 << 30)
 
 static struct {
@@ -37,6 +42,20 @@ static int class_of(size_t bytes, size_t *rounded) {
     return which < CLASSES ? which : -1;
 }
 
+/* A fresh block; a large one in pages of 2 MB where the system gives them when asked, as NumPy does: fewer faults,
+ * fewer addresses to look up. */
+static void *fresh(size_t size) {
+    void *block = NULL;
+    if (posix_memalign(&block, 64, size)) return NULL;
+#if defined(MADV_HUGEPAGE)
+    if (size >= LARGE_PAGES) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(size_t)block % page;
+        madvise((char *)block + skip, (size - skip) / page * page, MADV_HUGEPAGE); /* a wish: it may be refused */
+    }
+#endif
+    return block;
+}
+
 static void *take(size_t bytes) {
     size_t size;
     const int which = class_of(bytes ? bytes : 1, &size);
@@ -50,10 +69,10 @@ static void *take(size_t bytes) {
         pthread_mutex_unlock(&cache.lock);
         if (found) return found;
     }
-    void *block = NULL;
-    if (posix_memalign(&block, 64, size) == 0) return block;
+    void *block = fresh(size);
+    if (block) return block;
     memory_drop();
-    return posix_memalign(&block, 64, size) == 0 ? block : NULL;
+    return fresh(size);
 }
 
 void *memory_take(size_t bytes) { return writing ? repeat_lends(bytes ? bytes : 1) : take(bytes); }
