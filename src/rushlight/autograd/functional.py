@@ -154,19 +154,7 @@ def vjp(
 def jvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of its Jacobian with `v`, by two backward passes.
-
-    Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: a tensor, or a tuple of tensors.
-        v: of the shape of the inputs; may be left out where there is one input with one element.
-        create_graph: let the results have a graph.
-        strict: raise where an output does not depend on an input.
-
-    Example:
-        >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
-        (tensor([1., 1.]), tensor([1., 2.]))
-    """
+    """As `vjp`: `func(inputs)` and the product of its Jacobian with `v`, which has the shape of the inputs, by two backward passes."""
     call = _CallOfInputs("jvp", func, inputs, create_graph)
     if strict:
         call.strictly()
@@ -246,19 +234,10 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a scalar function; a block for each pair of several inputs.
+    """As `jacobian`: the second derivatives of a function whose result has one element.
 
     Args:
-        func: takes tensors, returns a tensor with one element.
-        inputs: a tensor, or a tuple of tensors.
-        create_graph: let the result have a graph.
-        strict: raise where the output does not depend on an input.
-        vectorize, outer_jacobian_strategy: accepted and not needed.
-
-    Example:
-        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
-        tensor([[ 6.,  0.],
-                [ 0., 12.]])
+        outer_jacobian_strategy: accepted and not needed.
     """
     _, many = _as_tuple(inputs, "inputs", "hessian")
 
@@ -273,19 +252,7 @@ def hessian(
 def hvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of its Hessian with `v`.
-
-    Args:
-        func: takes tensors, returns a tensor with one element.
-        inputs: a tensor, or a tuple of tensors.
-        v: of the shape of the inputs.
-        create_graph: let the results have a graph.
-        strict: raise where the output does not depend on an input.
-
-    Example:
-        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor(9.), tensor([ 6., 12.]))
-    """
+    """As `vjp`: `func(inputs)`, one element, and the product of its Hessian with `v`, which has the shape of the inputs."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 

@@ -304,27 +304,13 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Compare the second derivatives of `func` with numeric ones; inputs should be float64.
+    """As `gradcheck`, of the second derivatives.
 
     Args:
-        func: takes tensors, returns a tensor or several.
-        inputs: one tensor or a tuple; those that require gradients are checked.
         grad_outputs: gradients of the outputs; random ones if not given.
-        eps: by how much an element is moved.
-        atol, rtol: how much the two may differ.
-        raise_exception: raise where they differ; otherwise return False.
         gen_non_contig_grad_outputs: the random gradients of the outputs have gaps in memory.
         check_fwd_over_rev: compare tangents of the backward pass, which forward mode computes.
         check_rev_over_rev: compare the gradients of backward passes of the backward pass.
-        nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: as of `gradcheck`.
-
-    Raises:
-        GradcheckError: if the derivatives differ.
-
-    Example:
-        >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
-        >>> torch.autograd.gradgradcheck(lambda x: x**3, (x,))
-        True
     """
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     wanted = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]

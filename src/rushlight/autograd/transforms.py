@@ -355,19 +355,7 @@ def _row_by_row(inputs: Inputs, out: Tensor) -> list[Tensor]:
 def jacfwd(
     func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """The Jacobian of `func`; there is no forward mode here, so it is computed as by `jacrev`.
-
-    Args:
-        func: takes tensors, returns a tensor or a structure of tensors.
-        argnums: the argument, or a tuple of arguments, that is differentiated.
-        has_aux: `func` returns `(output, aux)`; then the result is `(jacobian, aux)`.
-        randomness: accepted and not needed.
-
-    Example:
-        >>> torch.func.jacfwd(lambda x: x.flip(0) * 2)(torch.tensor([1.0, 3.0]))
-        tensor([[0., 2.],
-                [2., 0.]])
-    """
+    """As `jacrev`: there is no forward mode here; `randomness` is accepted and not needed."""
     return jacrev(func, argnums, has_aux=has_aux)
 
 

@@ -41,21 +41,7 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Start to send a tensor; it must not change before the work is waited for.
-
-    Args:
-        tensor: what is sent.
-        dst: the rank that gets it, or `group_dst` says which.
-        tag: a number that the receiver has to name, too.
-
-    Raises:
-        ValueError: if a rank sends to itself.
-
-    Example:
-        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
-        ...     work = dist.isend(torch.ones(2), dst=1)
-        ...     _ = work.wait()
-    """
+    """As `send`, which is only started: the tensor must not change before the work is waited for."""
     of = _checked(group, tensor, "isend")
     if of is None:
         return None
@@ -79,18 +65,7 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Start to receive into a tensor; from whoever sends first when no rank is named.
-
-    Args:
-        tensor: what is written into.
-        src: the rank that sends, or `group_src` says which.
-        tag: the number that the sender has named.
-
-    Example:
-        >>> if dist.get_rank() == 1:
-        ...     work = dist.irecv(torch.zeros(2), src=0)
-        ...     _ = work.wait()
-    """
+    """As `recv`, which is only started; the work knows who has sent."""
     of = _checked(group, tensor, "irecv")
     if of is None:
         return None

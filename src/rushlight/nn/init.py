@@ -107,20 +107,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with numbers drawn from N(mean, std^2) inside [a, b], in place, and return the tensor.
-
-    Args:
-        tensor: any shape.
-        mean: the mean of the normal distribution.
-        std: its standard deviation.
-        a: the smallest number.
-        b: the largest number.
-
-    Example:
-        >>> w = nn.init.trunc_normal_(torch.empty(100), std=1.0, a=-0.5, b=0.5)
-        >>> bool((w.abs() <= 0.5).all())
-        True
-    """
+    """As `normal_`, with numbers inside [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "

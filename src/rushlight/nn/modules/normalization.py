@@ -53,23 +53,10 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """The older form of `LocalResponseNorm` for images.
+    """As `LocalResponseNorm`, in an older form for images.
 
     PyTorch's running sum over channels never removes channel 0 again, so all later channels still
     contain it. Trained models depend on that, so it is the same here.
-
-    Args:
-        size: number of neighbouring channels.
-        alpha: factor of the mean square.
-        beta: the power.
-        k: added to the mean square.
-
-    Shape:
-        (N, C, H, W) -> the same.
-
-    Example:
-        >>> nn.CrossMapLRN2d(2, alpha=1.0)(torch.ones(1, 3, 1, 1)).flatten()
-        tensor([0.7378, 0.5946, 0.5946])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -230,27 +230,11 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 
 
 class RNNBase(Module):
-    """The base class of RNN, LSTM and GRU: a stack of recurrent layers and its weights.
+    """As `RNN`, LSTM and GRU: the base class of them, a stack of recurrent layers and its weights.
 
     Args:
         mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        input_size: width of the input.
-        hidden_size: width of the state.
-        num_layers: how many layers are stacked.
-        bias: False leaves biases out.
-        batch_first: the input is (N, T, ...) instead of (T, N, ...).
-        dropout: probability of dropout between layers, in training.
-        bidirectional: run a second stack from the end to the beginning.
         proj_size: map the hidden state to this width; LSTM only.
-
-    Attributes:
-        weight_ih_l[k], weight_hh_l[k]: of layer k, for its input and for the state; `_reverse` is
-            added for the second direction.
-        bias_ih_l[k], bias_hh_l[k]: their biases.
-
-    Example:
-        >>> [name for name, _ in nn.RNNBase("GRU", 4, 8).named_parameters()]
-        ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
     __constants__ = [

@@ -171,26 +171,10 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """One layer of a decoder: self attention, attention to the encoder's output, two Linear layers.
-
-    Args:
-        d_model: width E.
-        nhead: number of heads; E must be a multiple of it.
-        dim_feedforward: width between the two Linear layers.
-        dropout: probability of dropout, in training.
-        activation: between the two Linear layers: "relu", "gelu" or a function.
-        layer_norm_eps: `eps` of the layer norms.
-        batch_first: inputs are (N, T, E) instead of (T, N, E).
-        norm_first: normalise before attention and Linear layers instead of after them.
-        bias: False leaves out the biases of Linear layers and norms.
+    """As `TransformerEncoderLayer`, with attention to the encoder's output between its two parts.
 
     Shape:
         tgt (T, N, E), memory (S, N, E), or both without N -> (T, N, E).
-
-    Example:
-        >>> layer = nn.TransformerDecoderLayer(d_model=16, nhead=2, dim_feedforward=32)
-        >>> layer(torch.rand(7, 4, 16), torch.rand(10, 4, 16)).shape
-        torch.Size([7, 4, 16])
     """
 
     _attentions = 2

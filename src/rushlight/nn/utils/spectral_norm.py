@@ -108,25 +108,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Divide a weight by its largest singular value, by a hook.
-
-    `nn.utils.parametrizations.spectral_norm` is the newer form.
-
-    Args:
-        module: a module with the weight.
-        name: the weight's name.
-        n_power_iterations: steps by which the estimate gets better in every training call.
-        eps: the smallest norm that is divided by.
-        dim: the dimension of outputs; 1 for transposed convolutions, else 0, if None.
-
-    Returns:
-        the module; the weight is computed from `name_orig` before every call.
-
-    Example:
-        >>> layer = nn.utils.spectral_norm(nn.Linear(4, 2))
-        >>> sorted(layer.state_dict())
-        ['bias', 'weight_orig', 'weight_u', 'weight_v']
-    """
+    """As `nn.utils.parametrizations.spectral_norm`, by a hook: the weight is computed from `name_orig` before every call."""
     if dim is None:
         dim = 1 if isinstance(module, _TRANSPOSED) else 0
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)

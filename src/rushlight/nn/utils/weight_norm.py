@@ -61,25 +61,9 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Split a weight into its length and its direction, by a hook; deprecated.
+    """As `nn.utils.parametrizations.weight_norm`, by a hook; deprecated.
 
-    `nn.utils.parametrizations.weight_norm` is the newer form.
-
-    Args:
-        module: a module with the weight.
-        name: the weight's name.
-        dim: lengths are taken over all other dimensions; None for one length.
-
-    Returns:
-        the module; the weight is computed from `name_g` and `name_v` before every call.
-
-    Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore")
-        ...     layer = nn.utils.weight_norm(nn.Linear(4, 2))
-        >>> layer.weight_g.shape, layer.weight_v.shape
-        (torch.Size([2, 1]), torch.Size([2, 4]))
+    The weight is computed from `name_g` (lengths) and `name_v` (directions) before every call.
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "

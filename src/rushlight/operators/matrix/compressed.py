@@ -265,20 +265,7 @@ def sparse_csr_tensor(
 def sparse_csc_tensor(
     ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> CompressedTensor:
-    """A sparse matrix column by column.
-
-    Args:
-        ccol_indices: where each column begins among the values, and at the end how many there are.
-        row_indices: the row of each value.
-        values: the values, numbers or tensors.
-        size: rows and columns, then the shape of a value; the smallest that holds the values without it.
-        options: `dtype=`, `device=` and `requires_grad=`.
-
-    Example:
-        >>> torch.sparse_csc_tensor([0, 1, 2], [1, 0], [5.0, 6.0]).to_dense()
-        tensor([[0., 6.],
-                [5., 0.]])
-    """
+    """As `sparse_csr_tensor`, column by column."""
     options.pop("layout", None)
     return sparse_compressed_tensor(
         ccol_indices, row_indices, values, size, layout=sparse_csc, **options

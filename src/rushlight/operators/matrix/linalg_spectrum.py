@@ -388,19 +388,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @public("linalg")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None,
                 rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
-    """How many singular values of a matrix are not zero.
-
-    Args:
-        A: (*, m, n).
-        tol: an older name of `atol`.
-        hermitian: A equals its conjugate transpose, which is quicker.
-        atol: singular values below this count as zero.
-        rtol: the same, relative to the largest one.
-
-    Example:
-        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
-        tensor(1)
-    """
+    """As `pinv`, which has the same arguments but for `tol`, an older name of `atol`: how many singular values of a matrix are not zero."""
     check_matrix(A, "linalg.matrix_rank")
     low = tol if atol is None else atol
     if tol is not None and rtol is None:

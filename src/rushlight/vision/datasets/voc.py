@@ -110,26 +110,7 @@ class VOCSegmentation(_VOC):
 
 
 class VOCDetection(_VOC):
-    """Pascal VOC with boxes: for each picture its XML file as a dictionary.
-
-    Args:
-        root: where `VOCdevkit` lies.
-        year: "2007" to "2012".
-        image_set: "train", "trainval", "val", or "test" of 2007.
-        download: fetch and unpack the archive.
-        transform: of the picture.
-        target_transform: of the dictionary.
-        transforms: of both.
-
-    Raises:
-        RuntimeError: if the files are not there.
-
-    Example:
-        >>> from rushlight.vision.datasets import VOCDetection
-        >>> VOCDetection("/nowhere")
-        Traceback (most recent call last):
-        RuntimeError: Dataset not found or corrupted. ...
-    """
+    """As `VOCSegmentation`, with boxes: for each picture its XML file as a dictionary."""
 
     @property
     def annotations(self) -> list[str]:

@@ -178,21 +178,10 @@ _MIXED = ("5b", "5c", "5d", "6a", "6b", "6c", "6d", "6e")
 
 
 class Inception3(nn.Module):
-    """The whole network; a classifier halfway while training, unless `aux_logits=False`.
+    """As `GoogLeNet`: the whole network; a classifier halfway while training, unless `aux_logits=False`.
 
     Args:
-        num_classes: of the result.
-        aux_logits: have the classifier halfway.
-        transform_input: bring pictures from ImageNet's usual normalisation to [-1, 1].
         inception_blocks: the classes of the parts.
-        init_weights: draw the first weights as torchvision does; slow.
-        dropout: the probability in front of the last layer.
-
-    Example:
-        >>> with torch.device("meta"):
-        ...     net = models.Inception3(num_classes=10, init_weights=False)
-        >>> net.fc
-        Linear(in_features=2048, out_features=10, bias=True)
     """
 
     def __init__(

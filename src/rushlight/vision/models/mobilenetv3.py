@@ -70,21 +70,11 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """Blocks found by search, and a classifier of two layers.
+    """As `MobileNetV2`, of blocks found by search, and a classifier of two layers.
 
     Args:
         inverted_residual_setting: a configuration for each block.
         last_channel: between the two layers of the classifier.
-        num_classes: of the result.
-        block: the class of the blocks.
-        norm_layer: makes a normalisation; batch norm if not given.
-        dropout: the probability in front of the last layer.
-
-    Example:
-        >>> with torch.device("meta"):
-        ...     net = models.mobilenet_v3_small()
-        >>> type(net).__name__, net.classifier[-1]
-        ('MobileNetV3', Linear(in_features=1024, out_features=1000, bias=True))
     """
 
     def __init__(

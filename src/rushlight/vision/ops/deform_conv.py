@@ -143,26 +143,7 @@ def deform_conv2d(
 
 
 class DeformConv2d(Module):
-    """The function `deform_conv2d` with weights of its own.
-
-    Args:
-        in_channels: channels of the input.
-        out_channels: channels of the result.
-        kernel_size: height and width of the kernel, or one number for both.
-        stride: distance of the kernel's centres.
-        padding: zeros around the input.
-        dilation: distance of the kernel's taps.
-        groups: parts of the channels that are convolved separately.
-        bias: add a number to each output channel.
-
-    Raises:
-        ValueError: if the channels cannot be divided by `groups`.
-
-    Example:
-        >>> layer = ops.DeformConv2d(3, 4, kernel_size=3, padding=1)
-        >>> layer(torch.ones(1, 3, 5, 5), torch.zeros(1, 18, 5, 5)).shape
-        torch.Size([1, 4, 5, 5])
-    """
+    """As `deform_conv2d`, with weights of its own; ValueError if the channels cannot be divided by `groups`."""
 
     def __init__(
         self,

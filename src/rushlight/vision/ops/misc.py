@@ -46,20 +46,7 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 class ConvNormActivation(nn.Sequential):
-    """A convolution, a normalisation and an activation; the padding keeps the size.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, groups, dilation, bias: of the convolution.
-        padding: keeps the size if not given.
-        norm_layer, activation_layer: classes, or None to leave one out.
-        inplace: for the activation.
-        conv_layer: the class of the convolution.
-
-    Example:
-        >>> from rushlight.vision.ops.misc import ConvNormActivation
-        >>> ConvNormActivation(3, 8)(torch.zeros(1, 3, 4, 4)).shape
-        torch.Size([1, 8, 4, 4])
-    """
+    """As `Conv2dNormActivation`, by a convolution of any class, `conv_layer`."""
 
     def __init__(
         self,

@@ -29,23 +29,7 @@ def _cells(low: np.ndarray, high: np.ndarray, scale: float, cells: int, limit: i
 
 
 def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
-    """The mean of every cell of regions, each cell from channels of its own.
-
-    Args:
-        input: feature maps, (N, C * height * width, H, W).
-        boxes: regions as `roi_align` takes them.
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-
-    Returns:
-        (K, C, height, width).
-
-    Example:
-        >>> x = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
-        >>> ops.ps_roi_pool(x, torch.tensor([[0.0, 0, 0, 4, 4]]), 2)
-        tensor([[[[0., 1.],
-                  [2., 3.]]]])
-    """
+    """As `ps_roi_align`, by the mean of every cell."""
     rows, columns = pair(output_size)
     check_channels(input, rows, columns)
     regions = region_rows(boxes, input.shape[0])

@@ -55,23 +55,7 @@ def _edges(low: float, high: float, scale: float, cells: int, limit: int) -> Edg
 
 
 def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
-    """The largest value in every cell of every region.
-
-    Args:
-        input: feature maps, (N, C, H, W).
-        boxes: regions as `roi_align` takes them.
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-
-    Returns:
-        (K, C, height, width); zero in cells that lie outside of the picture.
-
-    Example:
-        >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
-        >>> ops.roi_pool(x, torch.tensor([[0.0, 0, 0, 3, 3]]), 2)
-        tensor([[[[ 5.,  7.],
-                  [13., 15.]]]])
-    """
+    """As `roi_align`, by the largest value in every cell; zero in cells that lie outside of the picture."""
     check_input(input)
     rows, columns = pair(output_size)
     height, width = input.shape[-2:]

@@ -12,18 +12,7 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(_autocast):  # noqa: N801 - PyTorch's name
-    """`torch.amp.autocast("cpu", ...)`, under its older name.
-
-    Args:
-        enabled: False switches it off in the block.
-        dtype: what operators compute in.
-        cache_enabled: keep the cast forms of parameters within the block.
-
-    Example:
-        >>> with torch.cpu.amp.autocast():
-        ...     (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
-        torch.bfloat16
-    """
+    """As `torch.amp.autocast` of "cpu", under its older name."""
 
     def __init__(
         self, enabled: bool = True, dtype: Any = bfloat16, cache_enabled: bool = True

@@ -78,20 +78,7 @@ class FCOSClassificationHead(nn.Module):
 
 
 class FCOSRegressionHead(nn.Module):
-    """For every place the distances to the edges of its box, and how central it is.
-
-    Args:
-        in_channels: channels of the maps, a multiple of 32.
-        num_anchors: anchors at each place.
-        num_convs: convolutions before the predictions.
-        norm_layer: the normalisation; groups of 32 if None.
-
-    Example:
-        >>> from rushlight.vision.models.detection.fcos import FCOSRegressionHead
-        >>> boxes, central = FCOSRegressionHead(32, 1)([torch.zeros(1, 32, 5, 5)])
-        >>> boxes.shape, central.shape
-        (torch.Size([1, 25, 4]), torch.Size([1, 25, 1]))
-    """
+    """As `FCOSClassificationHead`: for every place the distances to the edges of its box, and how central it is."""
 
     def __init__(
         self,
@@ -181,22 +168,11 @@ def _centrality(sides: Tensor) -> Tensor:
 
 
 class FCOS(SingleStage):
-    """FCOS: a detector in one stage in which every place, not every anchor, answers for a box.
+    """As `RetinaNet`, in one stage, but every place, not every anchor, answers for a box.
 
     Args:
-        backbone: from a batch of pictures to maps; with an attribute `out_channels`.
-        num_classes: the number of classes, with the background.
-        min_size: the shorter edge of resized pictures.
-        max_size: the longest that the other edge may be.
-        image_mean: subtracted from each channel.
-        image_std: divides each channel.
-        anchor_generator: makes one anchor for each place.
-        head: gives classes, boxes and centrality.
+        head: gives classes, boxes and centrality; the anchors are one for each place.
         center_sampling_radius: how far from a box's centre places answer for it, in sizes of the anchor.
-        score_thresh: the smallest score of a detection.
-        nms_thresh: overlap from which on detections are doubles.
-        detections_per_img: the most detections of a picture.
-        topk_candidates: detections of each map that are looked at.
 
     Example:
         >>> backbone = nn.Conv2d(3, 32, 3, stride=16, padding=1)

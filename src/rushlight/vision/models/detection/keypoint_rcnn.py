@@ -22,31 +22,17 @@ __all__ = ["KeypointRCNN", "KeypointRCNN_ResNet50_FPN_Weights", "keypointrcnn_re
 
 
 class KeypointRCNN(FasterRCNN):
-    """Faster R-CNN with points of each object, such as the joints of persons.
+    """As `FasterRCNN`, with points of each object, such as the joints of persons.
 
     Targets have "keypoints", (N, K, 3) of (x, y, visible), beside boxes and labels; detections have
     "keypoints" and "keypoints_scores".
 
     Args:
-        backbone: from a batch of pictures to maps; with an attribute `out_channels`.
-        num_classes: the number of classes, with the background.
         min_size: the shorter edge of resized pictures; several between 640 and 800 if None.
-        max_size: the longest that the other edge may be.
-        image_mean: subtracted from each channel.
-        image_std: divides each channel.
         keypoint_roi_pool: reads regions for points.
         keypoint_head: from regions to maps.
         keypoint_predictor: from maps to heat maps.
         num_keypoints: points of an object; 17 if None.
-        kwargs: the other arguments of `FasterRCNN`.
-
-    Example:
-        >>> backbone = nn.Conv2d(3, 8, 3, stride=16, padding=1)
-        >>> backbone.out_channels = 8
-        >>> anchors = detection.anchor_utils.AnchorGenerator(((16, 32),), ((0.5, 1.0),))
-        >>> model = detection.KeypointRCNN(backbone, 2, 64, 64, rpn_anchor_generator=anchors).eval()
-        >>> sorted(model([torch.rand(3, 48, 64)])[0])
-        ['boxes', 'keypoints', 'keypoints_scores', 'labels', 'scores']
     """
 
     def __init__(

@@ -30,30 +30,15 @@ __all__ = [
 
 
 class MaskRCNN(FasterRCNN):
-    """Faster R-CNN with a mask for each object.
+    """As `FasterRCNN`, with a mask for each object.
 
     Targets have "masks", (N, H, W), beside boxes and labels; detections have "masks", (N, 1, H, W),
     probabilities.
 
     Args:
-        backbone: from a batch of pictures to maps; with an attribute `out_channels`.
-        num_classes: the number of classes, with the background.
-        min_size: the shorter edge of resized pictures.
-        max_size: the longest that the other edge may be.
-        image_mean: subtracted from each channel.
-        image_std: divides each channel.
         mask_roi_pool: reads regions for masks.
         mask_head: from regions to maps.
         mask_predictor: from maps to logits of masks.
-        kwargs: the other arguments of `FasterRCNN`.
-
-    Example:
-        >>> backbone = nn.Conv2d(3, 8, 3, stride=16, padding=1)
-        >>> backbone.out_channels = 8
-        >>> anchors = detection.anchor_utils.AnchorGenerator(((16, 32),), ((0.5, 1.0),))
-        >>> model = detection.MaskRCNN(backbone, 3, 64, 64, rpn_anchor_generator=anchors).eval()
-        >>> sorted(model([torch.rand(3, 48, 64)])[0])
-        ['boxes', 'labels', 'masks', 'scores']
     """
 
     def __init__(

@@ -104,21 +104,12 @@ class SSDHead(nn.Module):
 
 
 class SSD(SingleStage):
-    """SSD: a detector in one stage with default boxes on maps of several sizes.
+    """As `RetinaNet`, with default boxes on maps of several sizes.
 
     Args:
         backbone: from a batch of pictures to maps by name.
-        anchor_generator: makes the default boxes.
         size: (width, height) that every picture is resized to.
-        num_classes: the number of classes, with the background.
-        image_mean: subtracted from each channel.
-        image_std: divides each channel.
-        head: gives classes and boxes of the default boxes.
-        score_thresh: the smallest probability of a detection.
-        nms_thresh: overlap from which on detections are doubles.
-        detections_per_img: the most detections of a picture.
         iou_thresh: a default box that overlaps a true one so much is an object.
-        topk_candidates: detections of each class that are looked at.
         positive_fraction: the share of objects among the boxes whose classes are learnt.
 
     Example:

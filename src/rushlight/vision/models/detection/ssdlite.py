@@ -60,19 +60,7 @@ def _heads(channels: list[int], anchors: list[int], columns: int, norm: Norm) ->
 
 
 class SSDLiteClassificationHead(SSDScoringHead):
-    """Logits of the classes of every default box, by separable convolutions.
-
-    Args:
-        in_channels: channels of each map.
-        num_anchors: default boxes at a place of each map.
-        num_classes: the number of classes, with the background.
-        norm_layer: the normalisation.
-
-    Example:
-        >>> from rushlight.vision.models.detection.ssdlite import SSDLiteClassificationHead
-        >>> SSDLiteClassificationHead([2], [4], 3, nn.BatchNorm2d).eval()([torch.zeros(1, 2, 4, 4)]).shape
-        torch.Size([1, 64, 3])
-    """
+    """As `SSDClassificationHead`, by separable convolutions and a normalisation, `norm_layer`."""
 
     def __init__(
         self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm

@@ -50,20 +50,7 @@ class LRASPP(nn.Module):
 
 
 class LRASPPHead(nn.Module):
-    """The coarse map weighted by its own average, enlarged, and added to the finer one as classes.
-
-    Args:
-        low_channels: channels of the finer map.
-        high_channels: channels of the coarse map.
-        num_classes: the number of classes.
-        inter_channels: channels in between.
-
-    Example:
-        >>> from rushlight.vision.models.segmentation.lraspp import LRASPPHead
-        >>> maps = {"low": torch.zeros(1, 3, 8, 8), "high": torch.zeros(1, 6, 4, 4)}
-        >>> LRASPPHead(3, 6, 5, 4).eval()(maps).shape
-        torch.Size([1, 5, 8, 8])
-    """
+    """As `LRASPP`, of maps "low" and "high": the coarse one weighted by its own average, enlarged, and added to the finer one as classes."""
 
     def __init__(
         self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int

@@ -178,12 +178,7 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomEqualize(Sometimes):
-    """Every channel with an even histogram, with probability p.
-
-    Example:
-        >>> v2.RandomEqualize(p=1.0)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """As `vision.transforms.RandomEqualize`, of every part of a sample that it concerns."""
 
     _v1_transform_cls = _random_colour.RandomEqualize
     _functional = F.equalize

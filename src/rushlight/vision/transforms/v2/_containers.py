@@ -37,19 +37,7 @@ def _listed(transforms: Any) -> str:
 
 
 class Compose(Transform):
-    """Several transforms, one after the other.
-
-    Args:
-        transforms: functions of one sample, or of several arguments.
-
-    Raises:
-        ValueError: if there are none.
-
-    Example:
-        >>> v2.Compose([v2.CenterCrop(2), v2.Normalize([0.5], [0.5])])(torch.ones(1, 4, 4))
-        tensor([[[1., 1.],
-                 [1., 1.]]])
-    """
+    """As `vision.transforms.Compose`, of every part of a sample that it concerns."""
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
         super().__init__()
@@ -67,15 +55,7 @@ class Compose(Transform):
 
 
 class RandomApply(Transform):
-    """All of the transforms with probability p, else none.
-
-    Args:
-        transforms: functions of one sample, or of several arguments.
-
-    Example:
-        >>> v2.RandomApply([torch.neg], p=1.0)(torch.tensor(3))
-        tensor(-3)
-    """
+    """As `vision.transforms.RandomApply`, of every part of a sample that it concerns."""
 
     _v1_transform_cls = _containers.RandomApply
 
@@ -97,16 +77,7 @@ class RandomApply(Transform):
 
 
 class RandomChoice(Transform):
-    """One of the transforms, with the given weights.
-
-    Args:
-        transforms: functions of one sample, or of several arguments.
-        p: weights; all the same if not given.
-
-    Example:
-        >>> v2.RandomChoice([torch.neg, torch.square], p=[1.0, 0.0])(torch.tensor(3))
-        tensor(-3)
-    """
+    """As `vision.transforms.RandomChoice`, of every part of a sample that it concerns."""
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         _check(transforms, (Sequence,), "")
@@ -124,15 +95,7 @@ class RandomChoice(Transform):
 
 
 class RandomOrder(Transform):
-    """All of the transforms, in a random order.
-
-    Args:
-        transforms: functions of one sample, or of several arguments.
-
-    Example:
-        >>> v2.RandomOrder([torch.neg, torch.square])(torch.tensor(0))
-        tensor(0)
-    """
+    """As `vision.transforms.RandomOrder`, of every part of a sample that it concerns."""
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
         _check(transforms, (Sequence,), "")

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class PILToTensor(Transform):
-    """PIL images as (C, H, W) tensors of their own numbers.
-
-    Example:
-        >>> from PIL import Image
-        >>> v2.PILToTensor()(Image.new("RGB", (4, 2))).shape
-        torch.Size([3, 2, 4])
-    """
+    """As `vision.transforms.PILToTensor`, of every part of a sample that it concerns."""
 
     _transformed_types = (is_pil_image,)
 
@@ -61,16 +55,7 @@ class ToImage(Transform):
 
 
 class ToPILImage(Transform):
-    """Tensors and arrays as PIL images.
-
-    Args:
-        mode: Pillow's mode, such as "RGB"; found from the channels if not given.
-
-    Example:
-        >>> import PIL
-        >>> v2.ToPILImage()(torch.zeros(3, 2, 4)).size
-        (4, 2)
-    """
+    """As `vision.transforms.ToPILImage`, of every part of a sample that it concerns."""
 
     _transformed_types = (F.is_pure_tensor, Image, np.ndarray)
 

@@ -81,19 +81,7 @@ class _NoPictures(Transform):
 
 
 class LinearTransformation(_NoPictures):
-    """A picture, flattened, less a mean vector, times a square matrix: whitening, say.
-
-    Args:
-        transformation_matrix: (D, D), where D is the number of elements of a picture.
-        mean_vector: (D,).
-
-    Raises:
-        ValueError: if the sizes, devices or dtypes do not fit.
-
-    Example:
-        >>> v2.LinearTransformation(torch.eye(2) * 2, torch.ones(2))(torch.tensor([[[1.0, 3.0]]]))
-        tensor([[[0., 4.]]])
-    """
+    """As `vision.transforms.LinearTransformation`, of every part of a sample that it concerns."""
 
     _v1_transform_cls = _fixed.LinearTransformation
     _transformed_types = (F.is_pure_tensor, Image, Video)

@@ -32,18 +32,7 @@ class _Resizing(Transform):
 
 
 class Resize(Transform):
-    """Another size: (height, width), or one number for the shorter edge.
-
-    Args:
-        size: (height, width), or one number; None beside `max_size`: the longer edge gets that long.
-        interpolation: an `InterpolationMode`, or its name; masks are never interpolated.
-        max_size: the longer edge gets no longer.
-        antialias: average over the pixels that become one.
-
-    Example:
-        >>> v2.Resize(8)(torch.zeros(3, 16, 32)).shape
-        torch.Size([3, 8, 16])
-    """
+    """As `vision.transforms.Resize`, of every part of a sample that it concerns."""
 
     _v1_transform_cls = _fixed.Resize
     _functional, _given = F.resize, ("size", "interpolation", "max_size", "antialias")

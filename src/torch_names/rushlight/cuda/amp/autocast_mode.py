@@ -13,18 +13,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(_autocast):  # noqa: N801 - PyTorch's name
-    """`torch.amp.autocast("cuda", ...)`, under its older name.
-
-    Args:
-        enabled: False switches it off in the block.
-        dtype: what operators compute in.
-        cache_enabled: keep the cast forms of parameters within the block.
-
-    Example:
-        >>> with torch.cuda.amp.autocast(enabled=False):
-        ...     torch.is_autocast_enabled()
-        False
-    """
+    """As `torch.amp.autocast` of "cuda", under its older name."""
 
     def __init__(
         self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True

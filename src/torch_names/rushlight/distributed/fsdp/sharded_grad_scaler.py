@@ -10,23 +10,7 @@ __all__ = ["ShardedGradScaler"]
 
 
 class ShardedGradScaler(GradScaler):
-    """A `GradScaler` for sharded parameters: an overflow on one process leaves the step out on all.
-
-    `GradScaler` does the same here where gradients are sharded; this is its older name.
-
-    Args:
-        device: "cuda" or "cpu".
-        init_scale: the first factor.
-        backoff_factor, growth_factor: what the factor is multiplied by.
-        growth_interval: good steps until it grows.
-        enabled: False makes it do nothing.
-        process_group: accepted; the gradients know their processes.
-
-    Example:
-        >>> from rushlight.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
-        >>> ShardedGradScaler("cpu", init_scale=8.0).get_scale()
-        8.0
-    """
+    """As `torch.amp.GradScaler`, which does here what this older name says: an overflow on one process leaves the step out on all."""
 
     def __init__(
         self,
