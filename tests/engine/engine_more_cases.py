@@ -183,16 +183,18 @@ def rows(d: Draw) -> Iterator[Case]:
 
 def stretched(d: Draw) -> Iterator[Case]:
     """Operands of different shapes: each dim is whole, or one, or not there."""
-    shape = [d.one(1, 2, 3, 9, 40) for _ in range(d.one(2, 3, 4))]
+    shape = [d.one(1, 2, 3, 7, 17, 50) for _ in range(d.one(2, 3, 3, 4))]
 
     def part() -> np.ndarray:
         sizes = [n if d.one(0, 1, 1) else 1 for n in shape]
         x = d.laid(*sizes[d.one(0, 0, 1) :]) + np.float32(3)
         x = np.broadcast_to(x, shape) if d.one(0, 0, 1) else x
-        return x[..., ::-1] if d.one(*range(6)) == 0 else x
+        return x[..., :: d.one(-1, 2)] if d.one(*range(6)) == 0 else x
 
     for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
-        yield name, (part(), part()), {}, 0.0
+        a = part()
+        yield name, (a, part() if a.shape[-1] in (1, shape[-1]) else a[..., :1]), {}, 0.0
+        yield "neg", (a,), {}, 0.0
     x = d.laid(*[n if d.one(0, 1) else 1 for n in shape])
     wanted = (d.one(1, 2), *[n if m == 1 else m for n, m in zip(shape, x.shape)])
     yield "expand", (x,), {"shape": wanted}, 0.0

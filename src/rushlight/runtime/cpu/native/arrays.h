@@ -142,6 +142,15 @@ static inline int run_check_of(Check check, const void *what, size_t size) {
 
 /* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one. */
 void broadcast(Call *c, int which, PyObject *a, PyObject *b);
+
+#define STRIP 1024
+#define LAID_OVER 16
+/* What of n floats is part i's, strip by strip. */
+#define EACH_STRIP(from, some, n, i, parts) \
+    for (from = share(((n) + 63) / 64, i, parts) * 64; \
+         some = share(((n) + 63) / 64, (i) + 1, parts) * 64, some = (some < (n) ? some : (n)) - from, some = some < STRIP ? some : STRIP, some > 0; from += some)
+Stepped stepped_joined(const float *x, int ndim, const npy_intp *shape, const idx *step); /* neighbouring dims are one where they lie so */
+const float *stepped_floats(const Stepped *v, idx from, idx n, float *room); /* n floats of it, in `room` if they are not side by side already */
 PyObject *m_codes(PyObject *module, PyObject *unused); /* of the module */
 PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* of the module */
 void whole_sum(Call *c); /* of int64 */

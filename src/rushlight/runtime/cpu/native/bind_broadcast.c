@@ -39,6 +39,28 @@ static void stretch_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+/* -- rows so short that a call for each would take longer than they do: laid side by side, a strip at a time ------ */
+
+typedef struct {
+    int which;
+    Stepped a, b;
+    float *out;
+    idx n;
+} Strips;
+
+const float *stepped_floats(const Stepped *v, idx from, idx n, float *room) {
+    if (v->dims == 1 && v->step[0] == 1) return v->x + from;
+    RL->lay(v, from, n, room);
+    return room;
+}
+
+static void strips_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Strips *s = what;
+    float a[STRIP + LAID_OVER], b[STRIP + LAID_OVER];
+    idx from, n;
+    EACH_STRIP(from, n, s->n, i, parts) RL->binary(s->which, stepped_floats(&s->a, from, n, a), stepped_floats(&s->b, from, n, b), s->out + from, n);
+}
+
 /* Steps of an array along the result's dims, in floats, 0 where it is stretched. False where its dims lie in memory in
  * another order: then the result would, too. */
 static int steps_of(PyArrayObject *a, int ndim, const npy_intp *shape, idx *step) {
@@ -69,6 +91,20 @@ static int joint_shape(PyArrayObject *a, PyArrayObject *b, int ndim, npy_intp *s
     return 1;
 }
 
+#define SHORT_ROW 48 /* floats: a call for each shorter one takes longer than laying them side by side */
+
+Stepped stepped_joined(const float *x, int ndim, const npy_intp *shape, const idx *step) {
+    Stepped v = {.x = x};
+    for (int d = 0; d < ndim; d++) {
+        const int l = v.dims - 1;
+        if (shape[d] == 1) continue;
+        if (l >= 0 && v.step[l] == step[d] * shape[d]) v.size[l] *= shape[d], v.step[l] = step[d]; /* joins the dim before it */
+        else v.size[v.dims] = shape[d], v.step[v.dims++] = step[d];
+    }
+    if (!v.dims) v.size[0] = v.step[0] = v.dims = 1;
+    return v;
+}
+
 void broadcast(Call *c, int which, PyObject *left, PyObject *right) {
     if (!need(c, is_float(left) && is_float(right))) return;
     PyArrayObject *a = ARRAY(left), *b = ARRAY(right);
@@ -89,11 +125,16 @@ void broadcast(Call *c, int which, PyObject *left, PyObject *right) {
         }
         s.size[s.dims] = shape[d], s.a_step[s.dims] = a_step[d], s.b_step[s.dims++] = b_step[d];
     }
-    const int last = s.dims - 1;
-    if (!need(c, last >= 0 && s.size[last] >= 8 && s.a_step[last] <= 1 && s.b_step[last] <= 1 && s.a_step[last] + s.b_step[last])) return;
     if (!(s.out = new_floats(c, ndim, shape))) return;
-    for (int d = 0; d < last; d++) s.rows *= s.size[d];
-    run_shared(stretch_part, &s, s.rows, 0.35 * (double)(s.rows * s.size[last]) + 5.0 * (double)s.rows);
+    const int last = s.dims - 1;
+    const idx n = PyArray_MultiplyList(shape, ndim);
+    if (last >= 0 && s.size[last] >= SHORT_ROW && s.a_step[last] <= 1 && s.b_step[last] <= 1 && s.a_step[last] + s.b_step[last]) {
+        s.rows = n / s.size[last];
+        run_shared(stretch_part, &s, s.rows, 0.35 * (double)n + 5.0 * (double)s.rows);
+        return;
+    }
+    Strips t = {which, stepped_joined(s.a, ndim, shape, a_step), stepped_joined(s.b, ndim, shape, b_step), s.out, n};
+    run_shared(strips_part, &t, n / STRIP + 1, 0.6 * (double)n);
 }
 
 /* -- views ------------------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ typedef struct {
     float h[3];       /* an activation's parameters */
     float *out;
     idx n;            /* floats in all, or in a row */
-    idx rows, period; /* broadcasting: see broadcast_part */
+    idx rows, period; /* broadcasting: see find_broadcast */
 } Point;
 
 enum { ONE, TWO, UNARY, BINARY, SCALAR, GRAD, ACTIVE, ACTIVE_GRAD };
@@ -90,38 +90,28 @@ static void point_run(Call *c, Point *p, PyArrayObject *like, double ns_each) {
 
 typedef struct {
     Point point;
-    int dims;
-    idx size[DIMS], step[DIMS]; /* outermost first; the last one is a row */
-    idx rows;
+    Stepped x;
 } Gaps;
 
 static void gaps_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Gaps *g = what;
-    const int last = g->dims - 1;
-    idx r = share(g->rows, i, parts), left = r, x = 0, at[DIMS];
-    for (int d = last - 1; d >= 0; d--) at[d] = left % g->size[d], left /= g->size[d], x += at[d] * g->step[d];
-    for (; r < share(g->rows, i + 1, parts); r++) {
-        point_floats(&g->point, g->point.x + x, NULL, g->point.out + r * g->size[last], g->size[last]);
-        for (int d = last - 1; d >= 0; d--) { /* the next row, without divisions */
-            x += g->step[d];
-            if (++at[d] < g->size[d]) break;
-            x -= at[d] * g->step[d], at[d] = 0;
-        }
-    }
+    float room[STRIP + LAID_OVER];
+    idx from, n;
+    EACH_STRIP(from, n, g->point.n, i, parts) point_floats(&g->point, stepped_floats(&g->x, from, n, room), NULL, g->point.out + from, n);
 }
 
-/* The dims of a view that lie in memory as they are counted; false where they do not, or rows are short. */
-static int gaps_of(Gaps *g, PyArrayObject *x) {
+/* Whether the dims of a view lie in memory as they are counted, no two numbers in one place. */
+static int gaps_of(Stepped *v, PyArrayObject *x) {
+    idx step[DIMS], before = 0;
     if (PyArray_NDIM(x) > DIMS || PyArray_SIZE(x) == 0) return 0;
     for (int d = 0; d < PyArray_NDIM(x); d++) {
-        const idx size = PyArray_DIM(x, d), step = PyArray_STRIDE(x, d) / 4, l = g->dims - 1;
-        if (size == 1) continue;
-        if (PyArray_STRIDE(x, d) % 4 || step <= 0 || (l >= 0 && step * size > g->step[l])) return 0;
-        if (l >= 0 && g->step[l] == step * size) g->size[l] *= size, g->step[l] = step; /* joins the dim before it */
-        else g->size[g->dims] = size, g->step[g->dims++] = step;
+        step[d] = PyArray_STRIDE(x, d) / 4;
+        if (PyArray_DIM(x, d) == 1) continue;
+        if (PyArray_STRIDE(x, d) % 4 || step[d] <= 0 || (before && step[d] * PyArray_DIM(x, d) > before)) return 0;
+        before = step[d];
     }
-    const int last = g->dims - 1;
-    return last > 0 && g->step[last] == 1 && g->size[last] >= 8;
+    *v = stepped_joined(DATA(x), PyArray_NDIM(x), PyArray_DIMS(x), step);
+    return 1;
 }
 
 /* p of one array of any layout that fits. */
@@ -135,12 +125,11 @@ static void point_one(Call *c, Point *p, int i) {
         point_run(c, p, ARRAY(o), ns_each);
         return;
     }
-    Gaps g = {.rows = 1};
-    if (!need(c, floats && gaps_of(&g, ARRAY(o))) || !(p->out = new_like(c, ARRAY(o)))) return;
-    p->x = DATA(ARRAY(o));
+    Gaps g;
+    if (!need(c, floats && gaps_of(&g.x, ARRAY(o))) || !(p->out = new_like(c, ARRAY(o)))) return;
+    p->n = PyArray_SIZE(ARRAY(o));
     g.point = *p;
-    for (int d = 0; d < g.dims - 1; d++) g.rows *= g.size[d];
-    run_shared(gaps_part, &g, g.rows, ns_each * (double)PyArray_SIZE(ARRAY(o)) + 5.0 * (double)g.rows);
+    run_shared(gaps_part, &g, p->n / STRIP + 1, (ns_each + 0.3) * (double)p->n);
 }
 
 /* p of the first two arrays, of one layout. */
@@ -160,18 +149,6 @@ static void unary(Call *c) { unary_of(c, c->which); }
 static void slope(Call *c) { point_two(c, &(Point){.kind = GRAD, .which = c->which}); }
 
 /* -- two operands ----------------------------------------------------------------------------------- */
-
-/* x seen as [rows][period][n] beside y: [n] when period is 1, one number per [period] otherwise. */
-static void broadcast_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Point *p = what;
-    const idx all = p->rows * p->period;
-    for (idx r = share(all, i, parts); r < share(all, i + 1, parts); r++) {
-        const float *x = p->x + r * p->n;
-        float *out = p->out + r * p->n;
-        if (p->period == 1) RL->binary(p->which, x, p->y, out, p->n);
-        else RL->binary_scalar(p->which, x, p->y[r % p->period], out, p->n);
-    }
-}
 
 /* y against the trailing dims of x, or against one dim in the middle (a bias per channel). */
 static int find_broadcast(Point *p, PyArrayObject *x, PyArrayObject *y) {
@@ -268,13 +245,7 @@ static void binary(Call *c) {
         point_run(c, &p, x, CHEAP);
         return;
     }
-    if (commutes && PyArray_NDIM(y) >= PyArray_NDIM(x) && PyArray_SIZE(y) > PyArray_SIZE(x)) {
-        PyArrayObject *t = x;
-        x = y, y = t;
-        p.x = DATA(x), p.y = DATA(y);
-    }
-    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || !find_broadcast(&p, x, y)) broadcast(c, which, a, b);
-    else if ((p.out = new_like(c, x))) run_shared(broadcast_part, &p, p.rows * p.period, CHEAP * (double)PyArray_SIZE(x));
+    broadcast(c, which, a, b);
 }
 
 /* Whether it is gelu's tanh form. */

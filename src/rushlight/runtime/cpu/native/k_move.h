@@ -49,6 +49,53 @@ static void K(copy_rows)(const float *from, idx from_step, float *to, idx to_ste
     }
 }
 
+/* Rows of n floats, `row` apart, each number `step` behind the one before, side by side; VL floats behind them are written over. */
+INLINE void K(lay_rows)(const float *x, idx row, idx step, idx rows, idx n, float *to) {
+    idx r = 0;
+    if (step > 1)
+        for (; r < rows; r++, to += n)
+            for (idx i = 0; i < n; i++) to[i] = x[r * row + i * step];
+    else if (!step)
+        for (; r < rows; r++, to += n) {
+            const vf each = spread(x[r * row]);
+            for (idx i = 0; i < n; i += VL) store(to + i, each);
+        }
+    else if (n > VL) K(copy_rows)(x, row, to, n, rows, n);
+    else if (!row) {
+        const vf all = load_some(x, n, 0);
+        for (; r < rows; r++, to += n) store(to, all);
+    } else {
+        for (; r * row + VL <= (rows - 1) * row + n; r++, to += n) store(to, load(x + r * row)); /* nothing behind the last row is read */
+        for (; r < rows; r++, to += n)
+            for (idx i = 0; i < n; i++) to[i] = x[r * row + i];
+    }
+}
+
+/* `count` floats of a view, from number `from` on, side by side; VL floats behind them are written over. */
+static void K(lay)(const Stepped *v, idx from, idx count, float *to) {
+    const int last = v->dims - 1;
+    const idx n = v->size[last], step = v->step[last], row = last ? v->step[last - 1] : 0;
+    idx at[MOST_DIMS], left = from / n, begun = from % n;
+    const float *x = v->x;
+    for (int d = last - 1; d >= 0; d--) at[d] = left % v->size[d], left /= v->size[d], x += at[d] * v->step[d];
+    while (count > 0) {
+        idx rows = count / n, some = rows * n;
+        if (begun || !rows) { /* a part of a row */
+            some = n - begun < count ? n - begun : count;
+            K(lay_rows)(x + begun * step, 0, step, 1, some, to);
+            begun = 0, rows = 1;
+        } else {
+            if (!last || rows > v->size[last - 1] - at[last - 1]) rows = last ? v->size[last - 1] - at[last - 1] : 1;
+            some = rows * n;
+            K(lay_rows)(x, row, step, rows, n, to);
+        }
+        to += some, count -= some;
+        if (!last) continue;
+        x += rows * row, at[last - 1] += rows;
+        for (int d = last - 1; d > 0 && at[d] == v->size[d]; d--) x += v->step[d - 1] - at[d] * v->step[d], at[d] = 0, at[d - 1]++;
+    }
+}
+
 /* Rows of n floats, each the last one first. */
 static void K(reverse)(const float *src, float *dst, idx rows, idx n) {
     for (idx r = 0; r < rows; r++, src += n, dst += n) {

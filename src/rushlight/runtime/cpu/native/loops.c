@@ -53,7 +53,7 @@ void K(images)(Loops *to) {
     to->name = ISA_NAME;
     to->lanes = VL;
     to->whole_rows = WHOLE_ROWS;
-    HAS(transpose) HAS(copy_rows) HAS(reverse)
+    HAS(transpose) HAS(copy_rows) HAS(lay) HAS(reverse)
     HAS(conv_block) HAS(conv_places) HAS(conv_pack) HAS(conv_run)
     HAS(depth) HAS(depth_spread) HAS(depth_weight)
 }

@@ -7,6 +7,14 @@
 
 typedef ptrdiff_t idx;
 
+/* Numbers of an array as another shape shows them: outermost dim first, steps in floats, 0 where it is stretched. */
+#define MOST_DIMS 8 /* DIMS of arrays.h */
+typedef struct {
+    const float *x;
+    int dims;
+    idx size[MOST_DIMS], step[MOST_DIMS];
+} Stepped;
+
 /* C[m][n] (row stride ldc) = A B, added to what C holds when `add`; element (i, k) of A is at
  * a[i * a_row + k * a_col]. `bias` (n floats, or NULL) is added to every row. */
 #define MOST_ROWS_HERE 96 /* of A: a B of two vectors' width (2 * lanes floats from row to row) is not packed again */
@@ -56,6 +64,7 @@ typedef struct {
     void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
     /* rows of n floats, each so many floats behind the one before */
     void (*copy_rows)(const float *from, idx from_step, float *to, idx to_step, idx rows, idx n);
+    void (*lay)(const Stepped *, idx from, idx count, float *to); /* of a view side by side; LAID_OVER floats behind are written over */
     void (*reverse)(const float *src, float *dst, idx rows, idx n); /* of each row the last one first */
     /* k_half.h: bits of float16 or bfloat16 (codes.h) */
     void (*widen)(int half, const uint16_t *x, float *y, idx n);
