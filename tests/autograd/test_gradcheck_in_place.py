@@ -58,3 +58,20 @@ def test_a_view_with_gaps_and_a_complex_one(lib):
     assert lib.autograd.gradcheck(lambda t: (t * t).sum(0), (x,))
     z = lib.tensor([1 + 2j, -0.5j], dtype=lib.complex128, requires_grad=True)
     assert lib.autograd.gradcheck(lambda t: (t * t.conj()).real, (z,))
+
+
+def test_random_gradients_come_from_the_common_stream():
+    def after(lib, ask):
+        x, z = [lib.ones(5, dtype=d, requires_grad=True) for d in (lib.double, lib.cdouble)]
+        lib.manual_seed(0)
+        assert ask(lib.autograd, lib, x, z)
+        return lib.rand(1).item()
+
+    for ask in (
+        lambda a, lib, x, z: a.gradcheck(lib.sin, (x,)),
+        lambda a, lib, x, z: a.gradgradcheck(lib.sin, (x,)),
+        lambda a, lib, x, z: a.gradgradcheck(lib.sin, (z,)),
+        lambda a, lib, x, z: a.gradgradcheck(lib.sin, (x,), gen_non_contig_grad_outputs=True),
+        lambda a, lib, x, z: a.gradcheck(lib.sin, (x,), check_batched_grad=True),
+    ):
+        assert after(rushlight, ask) == after(torch, ask)

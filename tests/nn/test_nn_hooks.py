@@ -119,6 +119,15 @@ class D(nn.Module):
         return {'y': a * 2}
 d = D(); d.register_forward_hook(lambda mod, a, out: {'y': out['y'] + 1}); r.append(d(x))
 """,
+    "a pre hook changes what the module sees, not the gradient of its result": """
+m.register_full_backward_pre_hook(lambda mod, g: (g[0] * 2,))
+y = m(x); y.retain_grad(); y.sum().backward(); r.append((y.grad, x.grad))
+""",
+    "a gradient that passes the module by": """
+m.register_full_backward_hook(note('f'))
+m.register_forward_hook(lambda mod, a, out: r.append(torch.autograd.grad(a[0].sum(), x)))
+m(x).sum().backward()
+""",
     "deepcopy keeps hooks": "m.register_forward_hook(note('h')); copy.deepcopy(m)(x)",
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..base.formats import strided
 from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor, wrap
+from ..operators.pointwise.complex import view_as_real
 from . import forward_ad
 
 
@@ -143,7 +144,7 @@ def gradcheck(
             if check_undefined_grad:
                 _check_undefined(outs, ins, checked)
             if check_batched_grad:
-                _check_batched(outs, ins, checked, rng)
+                _check_batched(outs, ins, checked)
     except GradcheckError:
         if raise_exception:
             raise
@@ -196,15 +197,13 @@ _UNDEFINED = (
 )
 
 
-def _check_batched(
-    outs: list[Tensor], ins: tuple, checked: list[int], rng: np.random.RandomState
-) -> None:
+def _check_batched(outs: list[Tensor], ins: tuple, checked: list[int]) -> None:
     """Gradients of several seeds at once are those of each."""
     targets = [ins[i] for i in checked]
     for out in outs:
         if not out.requires_grad:
             continue
-        rows = [wrap(_seed(rng, out).astype(_host(out).dtype)).to(out.device) for _ in range(2)]
+        rows = [out.detach().clone().normal_() for _ in range(2)]
         one_by_one = [grad(out, targets, row, retain_graph=True, allow_unused=True) for row in rows]
         joined = wrap(np.stack([_host(row) for row in rows])).to(out.device)
         try:
@@ -285,6 +284,14 @@ def _row(out: Tensor, x: Tensor, seed: np.ndarray) -> np.ndarray:
     return g.detach().cpu()._host()
 
 
+def _drawn(o: Tensor, gaps: bool) -> Tensor:
+    """A gradient for an output, drawn from the common random stream as PyTorch's is."""
+    gaps = gaps and o.ndim > 0
+    drawn = o.detach().repeat_interleave(2, -1) if gaps else o.detach().clone()
+    (view_as_real(drawn) if o.is_complex() else drawn).uniform_(-1, 1)
+    return (drawn[..., ::2] if gaps else drawn).requires_grad_()
+
+
 def gradgradcheck(
     func: Callable,
     inputs: Any,
@@ -317,17 +324,8 @@ def gradgradcheck(
     outs = [o for o in _outputs(func, ins) if o.requires_grad]
     if not outs:
         return True
-    rng = np.random.RandomState(1)
     if grad_outputs is None:
-        grad_outputs = [
-            wrap(rng.uniform(0.5, 1.5, o.shape)).to(o.device, o.dtype).requires_grad_()
-            for o in outs
-        ]
-        if gen_non_contig_grad_outputs:
-            grad_outputs = [
-                v.detach().unsqueeze(-1).repeat_interleave(2, -1)[..., 0].requires_grad_()
-                for v in grad_outputs
-            ]
+        grad_outputs = [_drawn(o, gen_non_contig_grad_outputs) for o in outs]
     seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
 
     def first(*args: Any) -> tuple:

@@ -88,12 +88,12 @@ class BackwardHook:
         self.n_outputs = len(values)
         values, node, self.output_index = self._gated(values)
         if node is not None:
-            node.register_prehook(self._on_grad_output)
+            node.register_hook(self._on_grad_output)
         if single:
             return values[0]
         return type(result)(*values) if hasattr(result, "_fields") else values
 
-    def _on_grad_output(self, grads: tuple) -> Any:
+    def _on_grad_output(self, _: tuple, grads: tuple) -> Any:
         grad_output = _spread(self.output_index, grads, self.n_outputs)
         changed = False
         for hook in self.pre_hooks:
@@ -138,12 +138,7 @@ class BackwardHook:
 
     def _on_grad_input(self, grad_inputs: tuple, _: tuple) -> Any:
         if self.grad_outputs is None:
-            raise RuntimeError(
-                f"Module backward hook for {type(self.module).__name__} is called before the "
-                "grad_output one. This happens because the gradient in your nn.Module flows to the "
-                "Module's input without passing through the Module's output. Make sure that the "
-                "output depends on the input and that the loss is computed based on the output."
-            )
+            return None  # a gradient that did not come through the module's output
         grad_input = _spread(self.input_index, grad_inputs, self.n_inputs)
         for hook in self.hooks:
             given = hook(self.module, grad_input, self.grad_outputs)
