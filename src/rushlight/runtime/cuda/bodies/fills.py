@@ -142,15 +142,20 @@ def row_major(a: DeviceArray | None) -> Any:
     return a if a is None or a._c_contiguous else copied(a)
 
 
-def one_launch(prepare: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a kernel that is one launch of contiguous arrays, which `prepare` packs; others are copied first."""
+def one_launch(
+    prepare: Callable[..., Any], watched: tuple[tuple[Any, str], ...] = ()
+) -> Callable[..., Any]:
+    """The body of a kernel that is one launch of dense arrays, which `prepare` packs; others are made row-major first."""
 
     def body(*arrays: Any, **attrs: Any) -> Any:
-        dense = [row_major(a) for a in arrays]
-        launch = prepare(*dense, **attrs)
-        return NotImplemented if launch is None else launch(*dense)
+        dense = [row_major(a) if a.__class__ is ndarray else a for a in arrays]
+        if launch is not body and any(a is not b for a, b in zip(arrays, dense)):
+            return launch(*dense, **attrs)
+        made = prepare(*dense, **attrs)
+        return NotImplemented if made is None else made(*dense)
 
-    return keyed(body, prepare)
+    launch = keyed(body, prepare, watched=watched)
+    return launch
 
 
 @kernel_for("cuda", "clone")
