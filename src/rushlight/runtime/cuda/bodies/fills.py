@@ -11,12 +11,14 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
+from ....base.dtypes import from_np
 from ...door import kernel_for
 from ...thread import here
 from ..code.compile import kernel, source
 from ..code.geometry import collapse, dense_like
 from ..code.keyed import keyed
 from ..code.launch import Launch, Result, empty
+from ..code.sources import computed
 from ..code.variants import prepared_as
 from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
@@ -156,6 +158,26 @@ def one_launch(
 
     launch = keyed(body, prepare, watched=watched)
     return launch
+
+
+def into_zeros(
+    launch: Callable[..., Any], shape: tuple[int, ...], dtype: np.dtype, wide: np.dtype | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """A call of `launch(zeros, *arrays)`, which adds to them; they become a result of `dtype`.
+
+    The zeros are `wide`: if not said, of the dtype that numbers are added up in.
+    """
+    wide, name = computed(dtype) if wide is None else wide, from_np(dtype).name
+    size = prod(shape) * wide.itemsize
+
+    def call(*arrays: Any) -> Any:
+        out = empty(shape, wide, strides)
+        runtime.memsetAsync(out.data.ptr, 0, size, current.ptr)
+        launch(out, *arrays)
+        return out if wide == dtype else cast(out, name)
+
+    return call
 
 
 @kernel_for("cuda", "clone")

@@ -16,7 +16,7 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import blocks_for, device, typed
 from ..processors import multiprocessors
-from .fills import copied, fill, row_major
+from .fills import copied, fill, one_launch, row_major
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -228,23 +228,21 @@ def argsort(x: DeviceArray, dim: int = -1) -> Any:
     return ordered(x, dim, 0, x.shape[dim], False, values=False)[1]
 
 
-def search(sequence: DeviceArray, values: DeviceArray, right: bool, narrow: bool = False) -> Any:
-    """Where values would stand in sorted rows of their own, or in one row for all; both of one dtype."""
-    dense = [row_major(a) for a in (sequence, values)]
-    out = ndarray(values.shape, np.int32 if narrow else np.int64)
-    if values.size:
-        each = values.size if sequence.ndim == 1 else values.shape[-1]
-        launch = _kernel("search", values.dtype, PLACE="int" if narrow else "i64")
-        count, width = values.size, sequence.shape[-1]
-        launch(blocks_for(count), 256, *dense, out, count, each, width, int(right))
-    return out
-
-
-@kernel_for("cuda", "searchsorted")
 def _searchsorted(sequence: DeviceArray, values: DeviceArray, *, right: bool, narrow: bool) -> Any:
-    if sequence.dtype != values.dtype or not sortable(values.dtype):
-        return NotImplemented
-    return search(sequence, values, right, narrow)
+    """Where values would stand in sorted rows of their own, or in one row for all."""
+    if sequence.dtype != values.dtype or not sortable(values.dtype) or not values.size:
+        return None
+    if not sequence._c_contiguous or not values._c_contiguous:
+        return None
+    count, place = values.size, "int" if narrow else "i64"
+    each = count if sequence.ndim == 1 else values.shape[-1]
+    made = (Result(2, values.shape, np.dtype(np.int32 if narrow else np.int64)),)
+    return _kernel("search", values.dtype, PLACE=place).prepared(
+        blocks_for(count), 256, made, count, each, sequence.shape[-1], int(right)
+    )
+
+
+search = kernel_for("cuda", "searchsorted")(one_launch(_searchsorted))
 
 
 def _sort(x: DeviceArray, *, dim: int, descending: bool) -> Any:

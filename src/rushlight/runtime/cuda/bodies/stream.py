@@ -240,7 +240,7 @@ class DrawStream:
         ends = cupy.cumsum(rows, axis=-1)
         ends /= ends[:, -1:]
         u = self.uniform((rows.shape[0], num_samples), ends.dtype)
-        found = cupy.minimum(search(ends, u, right=False), rows.shape[1] - 1)
+        found = cupy.minimum(search(ends, u, right=False, narrow=False), rows.shape[1] - 1)
         return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
 
     def _one_of_each(self, probs: DeviceArray) -> Any:

@@ -15,12 +15,12 @@ _MOST = 8192  # kinds of calls kept per kernel
 
 
 def _told(value: Any, numbers: bool = False) -> Any:
-    """An attribute's part of a key: numbers and tuples by what they are, the rest by identity."""
+    """An attribute's part of a key: numbers, texts and tuples by what they are, the rest by identity."""
     if isinstance(value, tuple):
         return value.__class__, *[_told(part) for part in value]
     if value.__class__ in (int, float):
         return value.__class__ if numbers else repr(value)
-    return id(value)
+    return (str, value) if value.__class__ is str else id(value)
 
 
 def keyed(

@@ -13,6 +13,10 @@
 #define EACH _Pragma("unroll") for (int j = 0; j < VW; j++)
 typedef Vec<T, VW> Row;
 
+// Missing weights are ones, a missing bias is 0.
+__device__ __forceinline__ A weight_of(const NW* w, int c) { return w ? up(w[c]) : (A)1; }
+__device__ __forceinline__ A bias_of(const NW* b, int c) { return b ? up(b[c]) : (A)0; }
+
 __device__ __forceinline__ A logistic(A v) { return (A)1 / ((A)1 + exp(-v)); }
 
 KERNEL(group_silu)(const T* __restrict__ x, const NW* __restrict__ w, const NW* __restrict__ b, T* __restrict__ y,
@@ -42,7 +46,7 @@ KERNEL(group_silu)(const T* __restrict__ x, const NW* __restrict__ w, const NW* 
     }
 #pragma unroll 2
     for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
-        const A wk = up(w[c + i / inner]), bk = up(b[c + i / inner]);
+        const A wk = weight_of(w, c + i / inner), bk = bias_of(b, c + i / inner);
         Row v = *(const Row*)(p + i);
         EACH {
             const A r = (up(v.v[j]) - m) * scale * wk + bk;
@@ -71,7 +75,7 @@ KERNEL(group_silu_grad)(const T* __restrict__ g, const T* __restrict__ x, const 
     const A m = mean[row], scale = rstd[row];
     A s = (A)0, q = (A)0;
     for (int k = threadIdx.x / 32; k < per; k += blockDim.x / 32) { // a warp for every channel
-        const A wk = up(w[c + k]), bk = up(b[c + k]);
+        const A wk = weight_of(w, c + k), bk = bias_of(b, c + k);
         A all = (A)0, dot = (A)0;
 #pragma unroll 2
         for (int i = k * inner + lane * VW; i < (k + 1) * inner; i += 32 * VW) {
@@ -95,7 +99,7 @@ KERNEL(group_silu_grad)(const T* __restrict__ g, const T* __restrict__ x, const 
     q = block_sum(q, hold) / (A)n;
 #pragma unroll 2
     for (int i = threadIdx.x * VW; i < n; i += blockDim.x * VW) {
-        const A wk = up(w[c + i / inner]), bk = up(b[c + i / inner]);
+        const A wk = weight_of(w, c + i / inner), bk = bias_of(b, c + i / inner);
         Row v = *(const Row*)(p + i);
         const Row u = *(const Row*)(e + i);
         EACH {

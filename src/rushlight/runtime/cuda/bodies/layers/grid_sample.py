@@ -5,15 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cupy
-
 from .....base.config import settings
-from .....base.dtypes import from_np
 from ....door import kernel_for
-from ...code.sources import NUMBERS, blocks_for, computed, load
+from ...code.launch import Result
+from ...code.sources import NUMBERS, blocks_for, load
 from ...processors import multiprocessors
-from ..fills import fill, row_major
-from ..pointwise import cast
+from ..fills import into_zeros, one_launch
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -44,6 +41,8 @@ def _sizes(x: DeviceArray, grid: DeviceArray) -> _Sizes | None:
         return None
     if x.dtype.char not in NUMBERS or grid.dtype != x.dtype or not x.size or not grid.size:
         return None
+    if not x._c_contiguous or not grid._c_contiguous:
+        return None
     plane = prod(x.shape[2:])
     if plane >= 2**31 or x.shape[1] >= 2**31 or grid.shape[0] != x.shape[0]:
         return None
@@ -58,60 +57,52 @@ def _kernel(name: str, x: DeviceArray, mode: str, padding: str, align: bool) -> 
     )  # fmt: skip
 
 
-@kernel_for("cuda", "grid_sample")
-def read(x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool) -> Any:
+def _read(x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool) -> Any:
     """x (N, C, *size) at the places of grid (N, *out, dims)."""
     s = _sizes(x, grid)
     if s is None:
-        return NotImplemented
-    x, grid = row_major(x), row_major(grid)
-    out = cupy.ndarray((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
+        return None
     each = s.each()
     count = s.images * -(-s.channels // each) * s.places
-    _kernel("sample", x, mode, padding, align)(
-        blocks_for(count), 256, x, grid, out, count, s.places, s.channels, each, s.plane, *s.image
+    made = (Result(2, (*x.shape[:2], *grid.shape[1:-1]), x.dtype),)
+    return _kernel("sample", x, mode, padding, align).prepared(
+        blocks_for(count), 256, made, count, s.places, s.channels, each, s.plane, *s.image
     )
-    return out
 
 
-@kernel_for("cuda", "grid_sample_grad_input")
-def spread(
+def _spread(
     gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool
 ) -> Any:
     """Every gradient to the pixels that its place read; by atomic additions unless the same bits are wanted."""
     s = _sizes(x, grid)
-    if s is None or gy.dtype != x.dtype:
-        return NotImplemented
-    gy, grid = row_major(gy), row_major(grid)
-    gx = cupy.ndarray(x.shape, computed(x.dtype))
-    fill(gx, 0)
+    if s is None or gy.dtype != x.dtype or not gy._c_contiguous:
+        return None
     if settings.deterministic:
         count = s.images * s.channels
-        _kernel("spread_in_order", x, mode, padding, align)(
-            blocks_for(count, 32), 32, gy, grid, gx, count, s.places, s.channels, s.plane, *s.image
-        )
+        name, threads, sizes = "spread_in_order", 32, (count, s.places, s.channels)
     else:
         each = s.each()
         count = s.images * -(-s.channels // each) * s.places
-        _kernel("spread", x, mode, padding, align)(
-            blocks_for(count), 256, gy, grid, gx, count, s.places, s.channels, each, s.plane,
-            *s.image,
-        )  # fmt: skip
-    return gx if gx.dtype == x.dtype else cast(gx, from_np(x.dtype).name)
+        name, threads, sizes = "spread", 256, (count, s.places, s.channels, each)
+    launch = _kernel(name, x, mode, padding, align).fixed(
+        blocks_for(count, threads), threads, *sizes, s.plane, *s.image
+    )
+    return into_zeros(lambda gx, gy, x, grid: launch(gy, grid, gx), x.shape, x.dtype)
 
 
-@kernel_for("cuda", "grid_sample_grad_grid")
-def slope(
+def _slope(
     gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool
 ) -> Any:
     """What a step of each place changes, summed over the channels."""
     s = _sizes(x, grid)
-    if s is None or gy.dtype != x.dtype:
-        return NotImplemented
-    gy, x, grid = row_major(gy), row_major(x), row_major(grid)
-    out = cupy.ndarray(grid.shape, grid.dtype)
+    if s is None or gy.dtype != x.dtype or not gy._c_contiguous:
+        return None
     count = s.images * s.places
-    _kernel("slope", x, mode, padding, align)(
-        blocks_for(count), 256, gy, x, grid, out, count, s.places, s.channels, s.plane, *s.image
-    )
-    return out
+    return _kernel("slope", x, mode, padding, align).prepared(
+        blocks_for(count), 256, (Result(3, grid.shape, grid.dtype),), count, s.places, s.channels, s.plane, *s.image
+    )  # fmt: skip
+
+
+kernel_for("cuda", "grid_sample")(one_launch(_read))
+kernel_for("cuda", "grid_sample_grad_input")(one_launch(_spread, ((settings, "deterministic"),)))
+kernel_for("cuda", "grid_sample_grad_grid")(one_launch(_slope))

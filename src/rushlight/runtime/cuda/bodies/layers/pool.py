@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cupy.cuda import runtime
 
 from .....base.config import settings
-from .....base.dtypes import from_np
 from ....door import kernel_for
-from ...code.launch import Result, empty
+from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, computed, load
-from ...memory.streams import current
-from ..fills import one_launch
-from ..pointwise import cast
+from ..fills import into_zeros, one_launch
 from . import pool_channels_last as pool_last
 
 if TYPE_CHECKING:
@@ -80,22 +75,24 @@ def _max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overl
     how = 0 if not overlap else 2 if settings.deterministic else 1
     places, size = prod(gy.shape[2:]), prod(x_shape[2:])
     if how != 2 and pool_last.lies_last(index):
-        wide, strides = computed(gy.dtype) if how else gy.dtype, pool_last.strides
+        wide = computed(gy.dtype) if how else gy.dtype
         name = "max_pool_grad_last_meeting" if how else "max_pool_grad_last"
-        launch = load("pool_last.cu", name, char, VW=1).fixed(
+        last = load("pool_last.cu", name, char, VW=1).fixed(
             blocks_for(gy.size), 256, gy.size, x_shape[1], size, places
         )
-        add = _added(launch, x_shape, wide, gy.dtype, strides(x_shape, wide.itemsize))
-        return lambda gy, index: add(pool_last.as_last(gy), index)
+        return into_zeros(
+            lambda gx, gy, index: last(pool_last.as_last(gy), index, gx), x_shape, gy.dtype, wide,
+            pool_last.strides(x_shape, wide.itemsize),
+        )  # fmt: skip
     if not gy._c_contiguous or not index._c_contiguous:
         return None
     planes, each = x_shape[0] * x_shape[1], size * (8 if char == "d" else 4)
     if each > _SHARED:
         count = planes if how == 2 else gy.size
-        launch = load("pool.cu", "max_pool_grad_large", char).fixed(
+        large = load("pool.cu", "max_pool_grad_large", char).fixed(
             blocks_for(count), 256, count, size, places, how
         )
-        return _added(launch, x_shape, computed(gy.dtype), gy.dtype)
+        return into_zeros(lambda gx, gy, index: large(gy, index, gx), x_shape, gy.dtype)
     # Gathered plane by plane.
     per_block = max(1, min(1024 // size, _SHARED // each, planes)) if size < 1024 else 1
     threads = 128 if size * per_block <= 512 else 256
@@ -103,21 +100,6 @@ def _max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overl
         min(-(-planes // per_block), 1 << 20), threads, (Result(2, x_shape, gy.dtype),), planes,
         size, places, per_block, how, shared=each * per_block,
     )  # fmt: skip
-
-
-def _added(
-    launch: Callable[..., Any], shape: tuple, wide: np.dtype, dtype: np.dtype, strides: tuple | None = None
-) -> Callable[..., Any]:  # fmt: skip
-    """A launch that adds to zeros of a dtype, which then become those of another."""
-    size, name = prod(shape) * wide.itemsize, from_np(dtype).name
-
-    def call(gy: DeviceArray, index: DeviceArray) -> Any:
-        gx = empty(shape, wide, strides)
-        runtime.memsetAsync(gx.data.ptr, 0, size, current.ptr)
-        launch(gy, index, gx)
-        return gx if wide == dtype else cast(gx, name)
-
-    return call
 
 
 max_pool_grad = kernel_for("cuda", "max_pool_grad")(one_launch(_max_pool_grad, _SETTING))

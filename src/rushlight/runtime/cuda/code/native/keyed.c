@@ -100,7 +100,7 @@ static int put_array(Key *key, PyObject *a, int numbers)
     return found;
 }
 
-/* An attribute's: numbers and tuples by what they are, the rest by identity. */
+/* An attribute's: numbers, texts and tuples by what they are, the rest by identity. */
 static int put_value(Key *key, PyObject *value, int numbers)
 {
     if (key->n + 4 > MOST_WORDS)
@@ -128,6 +128,13 @@ static int put_value(Key *key, PyObject *value, int numbers)
         return !beyond;
     }
     key->words[key->n++] = OBJECT;
+    if (PyUnicode_CheckExact(value)) { /* one object for each text */
+        Py_INCREF(value);
+        PyUnicode_InternInPlace(&value);
+        int found = see(key, value);
+        Py_DECREF(value);
+        return found;
+    }
     return see(key, value);
 }
 
