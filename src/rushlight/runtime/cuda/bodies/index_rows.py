@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cupy
 import numpy as np
 
-from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
+from ..code.keyed import keyed
 from ..code.launch import Result
-from ..code.sources import NUMBERS, PLACES, blocks_for, computed, device, load
-from .fills import copied, fill, row_major
+from ..code.sources import NUMBERS, PLACES, blocks_for, computed, load
+from .fills import copied, fill, one_launch, row_major
 from .pointwise import cast, compute
 from .sorting import argsort
 
@@ -58,24 +58,14 @@ def _lanes(words: int) -> int:
     return min(32, 1 << max(words - 1, 0).bit_length())
 
 
-_takes: dict[tuple, Any] = Bounded(1024)
-
-
-def take(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
-    """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
-    index = row_major(index)
-    bits = rows.width * x.itemsize | x.data.ptr
-    key = (x.shape, x.dtype, index.shape, index.dtype, len(rows.before), bits & 15, device())
-    call = _takes.get(key)
-    if call is None:
-        call = _takes[key] = _take_call(x, index, rows, bits)
-    return call(x, index)
-
-
-def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -> Any:
+def take_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
+    """The launch that takes rows of dense arrays; None where it does not."""
+    rows = rows_of(x.shape, (0,) * dim + (1,), (index,))
+    if rows is None or not x._c_contiguous or not index._c_contiguous:
+        return None
     shape = (*rows.before, *index.shape, *rows.after)
     row, count = rows.width * x.itemsize, rows.outer * rows.picks
-    unit, name = word(bits)
+    unit, name = word(row | x.data.ptr)
     words = row // unit
     lanes = _lanes(words)
     launch = load("index_rows.cu", "take", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])
@@ -85,16 +75,19 @@ def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -
     )  # fmt: skip
 
 
+# The rows of `x` at `index` along `dim`, in the place of which the index's dims stand.
+take = one_launch(take_call)
+
+
 _PART = 8  # of what may be picked: below that share, strided memory is read where it lies
 
 
 def take_any(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     """`take` of an array with any strides."""
-    if x._c_contiguous:
-        return take(x, index, rows)
-    if rows.picks * _PART < rows.extent:
-        return x[(slice(None),) * len(rows.before) + (index,)]
-    return take(copied(x), index, rows)
+    dim = len(rows.before)
+    if not x._c_contiguous and rows.picks * _PART < rows.extent:
+        return x[(slice(None),) * dim + (index,)]
+    return take(x, index, dim=dim)
 
 
 def take_dense(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
@@ -130,13 +123,28 @@ def apart(a: DeviceArray, written: DeviceArray) -> Any:
 def put(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> None:
     """`out[., index, .] = values` into contiguous `out` of their dtype; of equal places any stays."""
     index, values = row_major(apart(index, out)), _spread(apart(values, out), index, rows)
-    bits = rows.width * out.itemsize | out.data.ptr | values.data.ptr
-    unit, name = word(bits)
+    _putting(out, index, values, rows)(values, index, out)
+
+
+def _putting(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> Any:
+    """The launch of (values, index, out), all dense."""
+    unit, name = word(rows.width * out.itemsize | out.data.ptr | values.data.ptr)
     words, count = rows.width * out.itemsize // unit, rows.outer * rows.picks
     lanes = _lanes(words)
-    load("index_rows.cu", "put", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])(
-        blocks_for(count * lanes), 256, values, index, out, count, rows.picks, rows.extent, words
-    )
+    launch = load("index_rows.cu", "put", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])
+    return launch.fixed(blocks_for(count * lanes), 256, count, rows.picks, rows.extent, words)
+
+
+def put_call(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> Any:
+    """`put` of dense arrays of a kind, values of the shape of what is picked, as one launch; else None."""
+    if values.dtype != out.dtype or not _are_whole(out, index, values, rows):
+        return None
+    return _putting(out, index, values, rows)
+
+
+def _are_whole(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> bool:
+    dense = out._c_contiguous and index._c_contiguous and values._c_contiguous
+    return dense and values.shape == (*rows.before, *index.shape, *rows.after)
 
 
 def put_strided(out: DeviceArray, index: DeviceArray, values: DeviceArray, dim: int) -> Any:
@@ -174,8 +182,7 @@ def add_call(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRo
     """`add` of contiguous arrays of a kind, g of the shape of what is picked, as one launch; else None."""
     if not _adds(out.dtype, g) or out.dtype != computed(out.dtype):
         return None
-    dense = out._c_contiguous and index._c_contiguous and g._c_contiguous
-    if not dense or g.shape != (*rows.before, *index.shape, *rows.after):
+    if not _are_whole(out, index, g, rows):
         return None
     four = out.itemsize == 4 and not (rows.width % 4 or (g.data.ptr | out.data.ptr) & 15)
     launch, blocks, numbers = _addition(out.dtype, index, rows, four)
@@ -233,7 +240,13 @@ def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: In
     )  # fmt: skip
 
 
-@kernel_for("cuda", "index_select")
 def _index_select(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     rows = rows_of(x.shape, (0,) * (dim % max(x.ndim, 1)) + (1,), (index,))
     return NotImplemented if rows is None else take_any(x, index, rows)
+
+
+def _index_select_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
+    return take_call(x, index, dim=dim % max(x.ndim, 1))
+
+
+kernel_for("cuda", "index_select")(keyed(_index_select, _index_select_call))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -19,8 +19,9 @@ from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import device
+from ..code.variants import prepared_with
 from . import index_rows, selection
-from .fills import copied, fill
+from .fills import copied, copy_to, fill
 from .pointwise import cast, compute
 from .sorting import ordered
 
@@ -315,9 +316,9 @@ def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceAr
     if rows is not None and index_rows.add(out, indices[0], values, rows):
         return
     if out.dtype.itemsize == 2 and out.dtype.kind in "fV":  # add in float32, round once
-        wide = out.astype(np.float32)
-        _add_places(wide, slots, indices, values.astype(np.float32))
-        out[...] = wide.astype(out.dtype)
+        wide = cast(out, "float32")
+        _add_places(wide, slots, indices, cast(values, "float32"))
+        cast(wide, out=out)
         return
     places = _flat_places(out.shape, slots, indices)
     values = cupy.broadcast_to(values.astype(out.dtype, copy=False), places.shape)
@@ -345,7 +346,41 @@ def _as_one(
     return together, (0,) * first + (1,), (place,)
 
 
-@kernel_for("cuda", "index")
+class _Together(NamedTuple):
+    """Two indices of neighbouring dims as one launch, and how the array looks that their places are in."""
+
+    launch: Any
+    sizes: tuple[int, int]
+    shape: tuple[int, ...]
+    slots: tuple[int, ...]
+
+    def place(self, *indices: DeviceArray) -> Any:
+        return self.launch(*indices, *self.sizes)
+
+
+def _together(shape: tuple[int, ...], slots: tuple, indices: tuple) -> _Together | None:
+    first = slots.index(1)
+    if slots[first:] != (1, 1) or 0 in shape or len({i.shape for i in indices}) != 1:
+        return None
+    if any(i.dtype != np.int64 or not i._c_contiguous for i in indices):
+        return None
+    sizes = shape[first], shape[first + 1]
+    launch = prepared_with(_PLACE, indices, {"n": sizes[0], "m": sizes[1]})
+    joined = (*shape[:first], sizes[0] * sizes[1], *shape[first + 2 :])
+    return launch and _Together(launch, sizes, joined, slots[: first + 1])
+
+
+def _index_call(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
+    """`_index` by numbers along one dim, or two neighbouring ones, of dense arrays of a kind."""
+    if sum(slots) == 1 == len(indices):
+        return index_rows.take_call(x, indices[0], dim=slots.index(1))
+    together = _together(x.shape, slots, indices) if x._c_contiguous else None
+    if together is None:
+        return None
+    shape, dim = together.shape, together.slots.index(1)
+    return lambda x, *indices: index_rows.take(x.reshape(shape), together.place(*indices), dim=dim)
+
+
 def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
     by = selection.chosen(x.shape, slots, indices)
     if by is not None:
@@ -356,6 +391,9 @@ def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
         x = x.reshape(shape)
     rows = index_rows.rows_of(x.shape, slots, indices)
     return NotImplemented if rows is None else index_rows.take_dense(x, indices[0], rows)
+
+
+kernel_for("cuda", "index")(keyed(_index, _index_call))
 
 
 @kernel_for("cuda", "index_grad")
@@ -389,7 +427,7 @@ def _put(dst: DeviceArray, values: Any, indices: tuple, slots: tuple, accumulate
     dense = dst if dst._c_contiguous else copied(dst)
     _add_places(dense, slots, indices, values)
     if dense is not dst:
-        dst[...] = dense
+        copy_to(dst, dense)
     return dst
 
 
@@ -425,18 +463,39 @@ def _index_put_into(
 def _index_put_call(
     dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
 ) -> Any:
+    """Into the memory of a dense array of a kind, by numbers along one dim, or two neighbouring ones."""
+    together = _together(dst.shape, slots, indices) if len(indices) == 2 else None
+    if together is not None and dst._c_contiguous:
+        shape, one = together.shape, {"slots": together.slots, "accumulate": accumulate}
+
+        def both(dst: DeviceArray, values: DeviceArray, *indices: DeviceArray) -> Any:
+            index_put_into(dst.reshape(shape), values, together.place(*indices), **one)
+            return dst
+
+        return both
     rows = index_rows.rows_of(dst.shape, slots, indices)
-    if not accumulate or rows is None or settings.deterministic:
+    if rows is None or (accumulate and settings.deterministic):
         return None
-    launch = index_rows.add_call(dst, indices[0], values, rows)
-    return launch and (lambda dst, values, index: (launch(values, index, dst), dst)[1])
+    make = index_rows.add_call if accumulate else index_rows.put_call
+    launch = make(dst, indices[0], values, rows)
+
+    def call(dst: DeviceArray, values: DeviceArray, index: DeviceArray) -> Any:
+        written = dst.data.mem  # what may lie in the memory that is written is copied first
+        if values.data.mem is written or index.data.mem is written:
+            return NotImplemented
+        launch(values, index, dst)
+        return dst
+
+    return launch and call
 
 
-kernel_for("cuda", "index_put_into")(keyed(_index_put_into, _index_put_call, None, _SETTING))
+index_put_into = kernel_for("cuda", "index_put_into")(
+    keyed(_index_put_into, _index_put_call, None, _SETTING)
+)
 
 
 @kernel_for("cuda", "index_put")
 def _index_put(
     x: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
 ) -> Any:
-    return _put(copied(x), values, indices, slots, accumulate)
+    return index_put_into(copied(x), values, *indices, slots=slots, accumulate=accumulate)
