@@ -18,6 +18,7 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.keyed import keyed
+from ...code.launch import Result
 from ...library.cudnn import CudnnPlan, build_first, frontend, new_graph, refusals, version
 from ..draws import draw_key
 from ..fills import copied, row_major
@@ -144,6 +145,12 @@ def _lay(shape: tuple, strides: tuple, width: int, item: int) -> tuple[tuple, in
     return shape, step, tuple(own)
 
 
+def _result(a: DeviceArray, width: int) -> Result:
+    """`_alike` as a result of a launch, whose place is still to come."""
+    shape, _, strides = _lay(a.shape, a.strides, width, a.itemsize)
+    return Result(0, shape, a.dtype, strides)
+
+
 def _takes(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> bool:
     widths = (q.shape[-1], v.shape[-1])
     return (
@@ -195,8 +202,8 @@ def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
 
 # What decides about a plan beside the arrays.
 _WATCHED = tuple(
-    [(settings, name) for name in ("cudnn_enabled", "deterministic", "cudnn_deterministic")]
-)
+    [(settings, name) for name in ("cudnn_enabled", "deterministic", "cudnn_deterministic", "float32_matmul_precision")]
+)  # fmt: skip
 
 
 def _can_lie(a: DeviceArray) -> bool:
@@ -206,8 +213,12 @@ def _can_lie(a: DeviceArray) -> bool:
 
 
 def _prepared(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
-    """`attention` by cuDNN as a function of the arrays alone; None where there is more to do."""
-    if not _takes(q, k, v) or not all(_can_lie(a) for a in (q, k, v)):
+    """`attention` as a function of the arrays alone; None where there is more to do."""
+    if not all(_can_lie(a) for a in (q, k, v)):
+        return None
+    if flash.pays(q, k, v, causal, back=False):
+        return flash.attend_call(q, k, v, _result(q, v.shape[-1]), causal, scale)
+    if not _takes(q, k, v):
         return None
     made = _new_results(q, v)
     plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
@@ -233,8 +244,13 @@ def _prepared_grad(
     scale: float,
 ) -> Any:  # fmt: skip
     """`attention_grad` in the same way."""
-    arrays = (gy, q, k, v, out)
-    if stats.dtype != _F32 or not _takes(q, k, v) or not all(_can_lie(a) for a in arrays):
+    if stats.dtype != _F32 or not all(_can_lie(a) for a in (gy, q, k, v, out)):
+        return None
+    if stats._c_contiguous and flash.pays(q, k, v, causal, back=True):
+        arrays = (gy, q, k, v, out, stats)
+        grads = tuple([_result(a, a.shape[-1]) for a in (q, k, v)])
+        return flash.differentiate_call(arrays, grads, causal, scale)
+    if not _takes(q, k, v):
         return None
     grads = _new_grads(q, k, v)
     plan = _backward_plan((gy, q, k, v, None, out, stats), grads, causal, scale, 0.0)

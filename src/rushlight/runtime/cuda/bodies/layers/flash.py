@@ -15,6 +15,7 @@ import numpy as np
 from .....base.bounded import Bounded
 from .....base.config import settings
 from ...code.compile import Launch, arch, kernel, source
+from ...code.launch import Result
 from ...code.sources import block_room, device
 from ...processors import multiprocessors
 from ..draws import draw_key
@@ -126,10 +127,6 @@ def lies(a: DeviceArray) -> Any:
     return a
 
 
-def _steps(a: DeviceArray) -> tuple[int, ...]:
-    return tuple([s // 4 for s in a.strides[:3]])
-
-
 class _Call(NamedTuple):
     """What of a call is the same for all kernels."""
 
@@ -153,23 +150,48 @@ def _call(
     return _Call(widths, sizes, p > 0, bias is not None, max(widths))
 
 
+class _Made(NamedTuple):
+    """A kernel with all but the addresses of its arrays."""
+
+    launch: Launch
+    blocks: int
+    threads: int
+    numbers: tuple
+    shared: int
+
+    def fixed(self) -> Any:
+        return self.launch.fixed(self.blocks, self.threads, *self.numbers, shared=self.shared)
+
+    def prepared(self, results: tuple[Result, ...], aligned: tuple, absent: tuple = ()) -> Any:
+        return self.launch.prepared(
+            self.blocks, self.threads, results, *self.numbers, shared=self.shared, aligned=aligned,
+            absent=absent,
+        )  # fmt: skip
+
+
+def _made(
+    name: str, call: _Call, blocks_of: int, across: int, strides: tuple, kind: str = ""
+) -> _Made:
+    """A kernel over blocks of `blocks_of` rows of each of `across` heads, for arrays with `strides`."""
+    cut = _cut(kind or name, _precision(), call.wide, blocks_of, across)
+    more = {"ALL": int(kind == "whole")} if name == "flash_keys" else {}
+    launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
+    steps = [s // 4 for lies in strides for s in lies[:3]]
+    shared = shared_bytes(name, cut, *call.widths, kind == "whole")
+    blocks = -(-blocks_of // cut.rows) * across
+    return _Made(launch, blocks, 32 * cut.warps, (*steps, *call.sizes), shared)
+
+
 _calls: dict[tuple, Any] = Bounded(1024)  # launches with all but addresses
 
 
 def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid: tuple, kind: str = "") -> None:  # fmt: skip
-    """Launch a kernel over blocks of `blocks_of` rows of each of `across` heads; `laid` are the arrays whose strides it wants."""
+    """Launch a kernel; `laid` are the arrays whose strides it wants."""
     strides = tuple([a.strides for a in laid])
     key = (name, kind, call, strides, _precision(), device())
     found = _calls.get(key)
     if found is None:
-        cut = _cut(kind or name, _precision(), call.wide, blocks_of, across)
-        more = {"ALL": int(kind == "whole")} if name == "flash_keys" else {}
-        launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
-        steps = [s for a in laid for s in _steps(a)]
-        found = _calls[key] = launch.fixed(
-            -(-blocks_of // cut.rows) * across, 32 * cut.warps, *steps, *call.sizes,
-            shared=shared_bytes(name, cut, *call.widths, kind == "whole"),
-        )  # fmt: skip
+        found = _calls[key] = _made(name, call, blocks_of, across, strides, kind).fixed()
     found(*arrays)
 
 
@@ -206,6 +228,46 @@ def differentiate(
     _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))  # fmt: skip
     _go("flash_keys", (*inputs, slope, *grads), call, n, batch * groups, (*laid, *grads))
     return grads
+
+
+def attend_call(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, made: Result, causal: bool, scale: float
+) -> Any:
+    """`attend` without bias and dropout as a launch of q, k and v, which lie as the kernels read them."""
+    call = _call(q, k, v, None, causal, scale, 0.0)
+    batch, heads, queries, _ = q.shape
+    results = made._replace(at=3), Result(4, (batch, heads, queries, 1), _WIDE)
+    strides = (q.strides, k.strides, v.strides, made.strides)
+    kernel = _made("flash_forward", call, queries, batch * heads, strides)
+    return kernel.prepared(results, (0, 1, 2), (5, 6))
+
+
+def differentiate_call(arrays: tuple, made: tuple[Result, ...], causal: bool, scale: float) -> Any:
+    """`differentiate` in the same way: of (gy, q, k, v, out, stats)."""
+    gy, q, k, v, out, _ = arrays
+    call = _call(q, k, v, None, causal, scale, 0.0)
+    batch, heads, queries, _ = q.shape
+    groups, n = k.shape[1:3]
+    laid, grads = tuple([a.strides for a in (gy, q, k, v, out)]), tuple([r.strides for r in made])
+    at, whole = (0, 1, 2, 3, 4), is_all(call.wide, n, batch * groups)
+    by_keys = _made(
+        "flash_keys", call, 1 if whole else n, batch * groups, (*laid, *grads), "whole" if whole else ""
+    )  # fmt: skip
+    results = tuple([r._replace(at=9 + i) for i, r in enumerate(made)])
+    if whole:
+        return by_keys.prepared(results, at, (6, 7, 8))
+    slope = Result(9, (batch, heads, queries), _WIDE)
+    by_queries = _made("flash_queries", call, queries, batch * heads, (*laid, grads[0]))
+    first = by_queries.prepared((made[0]._replace(at=8), slope), at, (6, 7))
+    second = by_keys.prepared(results[1:], at, (6, 7))
+
+    def both(*arrays: DeviceArray) -> Any:
+        there = first(*arrays)
+        return (
+            there if there is NotImplemented else (there[0], *second(*arrays, there[1], there[0]))
+        )
+
+    return both
 
 
 def is_all(wide: int, n: int, heads: int) -> bool:
