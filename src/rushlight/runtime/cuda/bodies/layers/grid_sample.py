@@ -77,15 +77,11 @@ def _spread(
     s = _sizes(x, grid)
     if s is None or gy.dtype != x.dtype or not gy._c_contiguous:
         return None
-    if settings.deterministic:
-        count = s.images * s.channels
-        name, threads, sizes = "spread_in_order", 32, (count, s.places, s.channels)
-    else:
-        each = s.each()
-        count = s.images * -(-s.channels // each) * s.places
-        name, threads, sizes = "spread", 256, (count, s.places, s.channels, each)
+    in_order, each = settings.deterministic, s.each()
+    count = s.images * (s.channels if in_order else -(-s.channels // each) * s.places)
+    name, threads, more = ("spread_in_order", 32, ()) if in_order else ("spread", 256, (each,))
     launch = _kernel(name, x, mode, padding, align).fixed(
-        blocks_for(count, threads), threads, *sizes, s.plane, *s.image
+        blocks_for(count, threads), threads, count, s.places, s.channels, *more, s.plane, *s.image
     )
     return into_zeros(lambda gx, gy, x, grid: launch(gy, grid, gx), x.shape, x.dtype)
 
