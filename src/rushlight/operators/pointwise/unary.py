@@ -486,7 +486,7 @@ _logit_grad = by_reference(
         _logit_slope,
         "logit_grad",
         meta=lambda gy, x, eps: (x.shape, x.dtype),
-        facts=Facts(vmap="alike"),
+        facts=Facts(vmap="pointwise"),
     ),
     _logit_dx,
 )

@@ -85,6 +85,30 @@ kernel_for("cuda", "roll")(keyed(lambda x, **attrs: NotImplemented, _roll))
 kernel_for("cuda", "flip")(keyed(lambda x, **attrs: NotImplemented, _flip))
 
 
+def _repeat(x: DeviceArray, *, repeats: tuple[int, ...]) -> Any:
+    """A copy of `x`, stretched along a dim in front of each of its own."""
+    shape = (1,) * (len(repeats) - x.ndim) + x.shape
+    made, dtype = tuple([n * r for n, r in zip(shape, repeats)]), x.dtype
+    if not prod(made):
+        return None
+    stretched = [n for pair in zip(repeats, shape) for n in pair]
+    apart = x.reshape([n for size in shape for n in (1, size)])
+    out = ndarray(made, dtype).reshape(stretched)
+    launch = prepared_into("cast", (cupy.broadcast_to(apart, stretched),), out)
+    if launch is None:
+        return None
+
+    def call(x: DeviceArray) -> Any:
+        out = ndarray(made, dtype)
+        launch(out, x)
+        return out
+
+    return call
+
+
+kernel_for("cuda", "repeat")(keyed(lambda x, **attrs: NotImplemented, _repeat))
+
+
 # -- joins ----------------------------------------------------------------------------------------
 
 _MOST = 32  # arrays of one launch

@@ -86,6 +86,7 @@ class _Value:
     def beside(self, other: Any) -> tuple[_Value, _Value]:
         """Both operands in one dtype; plain numbers take that of the value beside them."""
         if not isinstance(other, _Value):
+            other = other.item() if isinstance(other, np.generic) else other
             if isinstance(other, bool) and self.dtype.kind == "b":
                 return self, self.sure(other)
             if not isinstance(other, (int, float)):

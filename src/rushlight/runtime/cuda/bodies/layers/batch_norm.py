@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cupy
 
 from .....base.bounded import Bounded
+from .....base.dtypes import from_np
 from ....door import kernel_for
+from ...code.expressions import Expression
 from ...code.launch import Result
 from ...code.sources import (
     COUNTERS,
@@ -24,7 +26,7 @@ from ...code.sources import (
 )
 from ...processors import multiprocessors
 from ..fills import copied, copy_to, row_major
-from ..pointwise import add_into
+from ..pointwise import add_into, cast, compute
 from .layer_norm import stored
 
 if TYPE_CHECKING:
@@ -226,6 +228,9 @@ def batch_norm_learn(
 # -- its derivative -------------------------------------------------------------------------------
 
 
+STILL = "_still"  # instead: statistics that do not depend on x
+
+
 def _make_grad(
     x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, after: str
 ) -> _Call | None:
@@ -240,10 +245,11 @@ def _make_grad(
         Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held)
     )  # fmt: skip
     results = (_like(x, 8), *per_channel) if after == ADD_RELU else per_channel
-    rest = RELU if after == RELU else "_plain"
+    sums = "_plain" if after in (PLAIN, STILL) else after
+    rest, share = RELU if after == RELU else "_plain", 0.0 if after == STILL else 1.0 / layout.n
     return _Call(
-        layout.sums("grad_sums" + (after or "_plain"), results, char, NW=kind),
-        layout.each("slopes" + rest, _like(x, 7), char, 1.0 / layout.n, NW=kind),
+        layout.sums("grad_sums" + sums, results, char, NW=kind),
+        layout.each("slopes" + rest, _like(x, 7), char, share, NW=kind),
         kept,
     )
 
@@ -293,6 +299,18 @@ def batch_norm_grad(
     eps: float,
 ) -> Any:
     return grad(gy, x, weight, None, mean, invstd)
+
+
+_INVSTD = Expression("v", "e", f="R(1) / sqrt(v + e)")
+
+
+@kernel_for("cuda", "batch_norm_eval_grad")
+def batch_norm_eval_grad(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, var: DeviceArray, *, eps: float
+) -> Any:  # fmt: skip
+    wide = from_np(computed(x.dtype)).name
+    invstd = compute(_INVSTD, (cast(var, wide),), (eps,))
+    return grad(gy, x, weight, None, cast(mean, wide), invstd, STILL)
 
 
 # -- evaluation, running statistics ---------------------------------------------------------------
