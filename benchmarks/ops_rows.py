@@ -78,7 +78,7 @@ def _pointwise(sizes: Any) -> None:
     sizes("isnan", "T.isnan(x)", backward=False)
     sizes("isfinite", "T.isfinite(x)", backward=False)
     sizes("allclose", "T.allclose(x, x)", backward=False)
-    sizes("equal", "T.equal(x, x)", backward=False)
+    sizes("equal", "T.equal(x, y)", backward=False, setup="y = x.clone()")
     for code in (
         "x + y",
         "x * y",
