@@ -19,7 +19,7 @@ from ..code.geometry import collapse, dense_like
 from ..code.keyed import keyed
 from ..code.launch import Launch, Result, empty
 from ..code.sources import computed
-from ..code.variants import prepared_as
+from ..code.variants import prepared_as, prepared_into
 from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
 from ..memory.streams import current
@@ -46,6 +46,11 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
         if dst.size >= 4096 and _transposed(dst, src):
             return
     cast(src, out=dst)
+
+
+def copying(src: DeviceArray, dst: DeviceArray) -> Any:
+    """The launch of (address or array like `dst`, array like `src`) that copies; None where there is none."""
+    return prepared_into("cast", (src,), dst)
 
 
 class _Tiles(NamedTuple):

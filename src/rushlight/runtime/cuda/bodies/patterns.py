@@ -14,8 +14,7 @@ from ...door import kernel_for
 from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import LABELS, NUMBERS, blocks_for, computed, counter, load, typed
-from ..code.variants import prepared_into
-from .fills import copy_to, one_launch, row_major, tiles
+from .fills import copy_to, copying, one_launch, row_major, tiles
 from .index_rows import word
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def _repeat(x: DeviceArray, *, repeats: tuple[int, ...]) -> Any:
     stretched = [n for pair in zip(repeats, shape) for n in pair]
     apart = x.reshape([n for size in shape for n in (1, size)])
     out = ndarray(made, dtype).reshape(stretched)
-    launch = prepared_into("cast", (cupy.broadcast_to(apart, stretched),), out)
+    launch = copying(cupy.broadcast_to(apart, stretched), out)
     if launch is None:
         return None
 
@@ -206,7 +205,7 @@ def _strided_cat(xs: Sequence[DeviceArray], dim: int) -> Any:
             return None
         if place.size >= 4096 and tiles(place, x) is not None:
             return None
-        copy = prepared_into("cast", (x,), place)
+        copy = copying(x, place)
         if copy is None:
             return None
         copies.append((copy, place.data.ptr - out.data.ptr))
