@@ -57,11 +57,12 @@ def _max_pool(
     if not x._c_contiguous:
         return None
     results = (Result(1, shape, x.dtype), Result(2, shape, np.int64))
-    name, sizes = "max_pool", (count, *numbers)
+    grid, block = blocks_for(count), 256
     pairs = kernel == (2, 2) and stride == (2, 2) and padding == (0, 0) and dilation == (1, 1)
     if pairs and not (x.shape[2] % 2 or x.shape[3] % 2 or x.size >= _FLAT or x.data.ptr & 15):
-        name, sizes = "max_pool_2x2", (count, x.shape[3], shape[3], shape[2])
-    return load("pool.cu", name, x.dtype.char).prepared(blocks_for(count), 256, results, *sizes)
+        launch = load("pool.cu", "max_pool_2x2", x.dtype.char)
+        return launch.prepared(grid, block, results, count, x.shape[3], shape[3], shape[2])
+    return load("pool.cu", "max_pool", x.dtype.char).prepared(grid, block, results, count, *numbers)
 
 
 max_pool = kernel_for("cuda", "max_pool")(one_launch(_max_pool))
