@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import datetime
+import gc
 import socket
 import threading
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +21,7 @@ from rushlight.distributed.engine_nccl import NcclEngine
 from rushlight.distributed.errors import DistBackendError, DistStoreError
 from rushlight.distributed.launcher.job import _script, variables, with_local_rank
 from rushlight.distributed.launcher.options import parse
+from rushlight.distributed.neighbours import Neighbours
 from rushlight.distributed.patience import wait_until
 from rushlight.distributed.store import FileStore, HashStore, PrefixStore, TCPStore
 from rushlight.io.sharded import CheckpointReader
@@ -104,10 +107,39 @@ def test_what_nccl_lacks_goes_another_way() -> None:
         assert not nccl.has("all_reduce", dtype, getattr(ReduceOp, op))
 
 
+def _own_neighbour() -> Neighbours:
+    """Two ranks that are one process, whose memory is the same."""
+    near = Neighbours(0, 2, lambda number: [number, number])
+    if not near.all_reached:
+        pytest.skip("the memory of processes is not to be read here")
+    return near
+
+
+def test_a_neighbour_that_is_lost_in_the_middle_of_a_sum_is_told() -> None:
+    near, a = _own_neighbour(), np.ones(1 << 20, np.float32)
+    assert near.reduce(a, ReduceOp.SUM, [0]) == [] and a[0] == 2
+    writes = iter([True, False])
+    near._write = lambda *_: next(writes)  # type: ignore[method-assign]
+    with pytest.raises(DistBackendError, match="rank 0 lost sight of the memory of other ranks"):
+        near.reduce(a, ReduceOp.SUM, [0, 1])
+
+
+def test_memory_that_neighbours_may_still_write_to_is_kept() -> None:
+    near, a = _own_neighbour(), np.ones(1 << 20, np.float32)
+    answers = iter([[a.ctypes.data, a.ctypes.data]])
+    near._tell = lambda number: next(answers)  # type: ignore[method-assign]
+    gone = weakref.ref(a)
+    with pytest.raises(StopIteration):  # as when the others do not come within the timeout
+        near.reduce(a, ReduceOp.SUM, [0, 1])
+    del a
+    gc.collect()
+    assert gone() is not None
+
+
 def test_reductions_of_few_bits_round_once() -> None:
     small = rl.zeros(1, dtype=rl.bfloat16)._a.dtype
     parts = [np.array(v, small) for v in ([1.0, 256.0], [2.0**-8, 1.0], [2.0**-8, 1.0])]
-    total = reduce_op.combine(ReduceOp.SUM, parts)
+    total = reduce_op.combine(ReduceOp.SUM, parts, np.empty(2, small))
     assert total.astype(np.float64).tolist() == [1.0078125, 258.0]  # one by one: 1.0 and 256.0
 
 

@@ -4,6 +4,7 @@ Every call is started without blocking and waited for by `patience.py`, so that 
 timeout with names and not a hang. Dtypes and reductions that MPI has are its own; everything else (bfloat16,
 float16, bool, averages of integers) is exchanged as bytes and combined by `reduce_op.combine`: first every rank
 gets one share of all ranks' arrays, then everybody gets the results. That moves as many bytes as a ring does.
+Large sums between ranks of one host are made without MPI, where the numbers lie (`neighbours.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from .neighbours import Neighbours
 from .reduce_op import PREMUL_SUM, ReduceOp, combine, finish, prepare
 
 __all__ = ["MpiEngine"]
 
 # From here on ranks meet first: late ones are waited for gently, and the bytes then move at full speed.
 _LARGE = 256 << 10
+_NEAR = 4 << 20  # from here on sums between neighbours are quicker than MPI's
 # Sums go in pieces of so many bytes: what MPI keeps for itself meanwhile stays in the processor's caches.
 _PIECE = 4 << 20
 _MOST = 1 << 30  # moves in larger ones: MPI counts in a C int
@@ -44,6 +47,7 @@ class MpiEngine:
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self._wait_for = wait
         self._busy = False
+        self._neighbours: Neighbours | None = None
 
     def _wait(self, request: Any, doing: str) -> None:
         self._wait_for(request, doing, self._busy)
@@ -54,6 +58,20 @@ class MpiEngine:
         if nbytes >= _LARGE:
             self._wait_for(self.comm.Ibarrier(), doing, False)
             self._busy = True
+
+    def _tell(self, number: int) -> list[int]:
+        """A number of each rank, told to all."""
+        every = np.empty(self.size, np.int64)
+        self._wait(self.comm.Iallgather(np.array([number]), every), "exchange of addresses")
+        return every.tolist()
+
+    def _near(self, nbytes: int) -> Neighbours | None:
+        """Where many bytes are added up and all ranks reach each other's memory: who does it."""
+        if nbytes < _NEAR:
+            return None
+        if self._neighbours is None:
+            self._neighbours = Neighbours(self.rank, self.size, self._tell)
+        return self._neighbours if self._neighbours.all_reached else None
 
     def _op(self, op: ReduceOp, dtype: np.dtype) -> Any:
         """MPI's own reduction, or None."""
@@ -77,23 +95,25 @@ class MpiEngine:
 
     def all_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
         """Every rank's `a` becomes the reduction of all."""
-        self._meet(a.nbytes, "all_reduce")
-        native = self._op(op, a.dtype)
-        if native is None:
-            return self._exchange_and_reduce(a, op)
         if op.kind is PREMUL_SUM:
             a[...] = prepare(op, a)
-        for part in _pieces(a, _PIECE):
-            self._wait(self.comm.Iallreduce(self.mpi.IN_PLACE, part, native), "all_reduce")
-            finish(op, part, self.size)
+        self._meet(a.nbytes, "all_reduce")
+        near, native = self._near(a.nbytes), self._op(op, a.dtype)
+        for part in [a] if near is None else near.reduce(a, op, range(self.size)):
+            if native is None:
+                self._exchange_and_reduce(part, op)
+                continue
+            for piece in _pieces(part, _PIECE):
+                self._wait(self.comm.Iallreduce(self.mpi.IN_PLACE, piece, native), "all_reduce")
+                finish(op, piece, self.size)
 
     def _exchange_and_reduce(self, a: np.ndarray, op: ReduceOp) -> None:
         share = -(-a.size // self.size)
         mine = np.zeros(share * self.size, a.dtype)
-        mine[: a.size] = prepare(op, a).reshape(-1)
-        theirs = np.empty_like(mine)
+        mine[: a.size] = a.reshape(-1)
+        theirs, part = np.empty_like(mine), np.empty(share, a.dtype)
         self._wait(self.comm.Ialltoall(self._shares(mine), self._shares(theirs)), "all_reduce")
-        part = combine(op, list(theirs.reshape(self.size, share)))
+        combine(op, theirs.reshape(self.size, share), part)
         self._wait(self.comm.Iallgather(self._bytes(part), self._shares(mine)), "all_reduce")
         a.reshape(-1)[...] = mine[: a.size]
 
@@ -104,36 +124,40 @@ class MpiEngine:
 
     def reduce(self, a: np.ndarray, root: int, op: ReduceOp) -> None:
         """Rank `root`'s `a` becomes the reduction of all; the others' stay."""
-        self._meet(a.nbytes, "reduce")
-        native = self._op(op, a.dtype)
-        mine = prepare(op, a)
-        if native is None:
-            parts = np.empty((self.size, a.size), a.dtype) if self.rank == root else None
-            self._gather(parts, np.ascontiguousarray(mine).reshape(-1), root)
-            if parts is not None:
-                a.reshape(-1)[...] = combine(op, list(parts))
-            return
-        here = self.rank == root
+        mine, here = prepare(op, a), self.rank == root
         if here and mine is not a:
             a[...] = mine
-        for part in _pieces(a if here else mine, _PIECE):
-            given = (self.mpi.IN_PLACE, part) if here else (part, None)
-            self._wait(self.comm.Ireduce(*given, native, root), "reduce")
-            if here:
-                finish(op, part, self.size)
+        if here:
+            mine = a
+        self._meet(a.nbytes, "reduce")
+        near, native = self._near(a.nbytes), self._op(op, a.dtype)
+        for part in [mine] if near is None else near.reduce(mine, op, [root]):
+            if native is None:
+                parts = np.empty((self.size, part.size), a.dtype) if here else None
+                self._gather(parts, part.reshape(-1), root)
+                if parts is not None:
+                    combine(op, parts, part.reshape(-1))
+                continue
+            for piece in _pieces(part, _PIECE):
+                given = (self.mpi.IN_PLACE, piece) if here else (piece, None)
+                self._wait(self.comm.Ireduce(*given, native, root), "reduce")
+                if here:
+                    finish(op, piece, self.size)
 
     def reduce_scatter(self, out: np.ndarray, a: np.ndarray, op: ReduceOp) -> None:
         """Each rank gets its share, by number, of the reduction of all ranks' `a`."""
+        mine = np.ascontiguousarray(prepare(op, a)).reshape(-1)
         self._meet(a.nbytes, "reduce_scatter")
-        native = self._op(op, a.dtype)
+        near, native = self._near(a.nbytes), self._op(op, a.dtype)
+        if near is not None and near.reduce_scatter(out, mine, op):
+            return
         if native is not None:
-            mine = np.ascontiguousarray(prepare(op, a)).reshape(-1)
             call = self.comm.Ireduce_scatter_block(mine, out.reshape(-1), native)
             self._wait(call, "reduce_scatter")
             return finish(op, out, self.size)
-        mine, theirs = np.ascontiguousarray(prepare(op, a)), np.empty(a.size, a.dtype)
+        theirs = np.empty_like(mine)
         self._wait(self.comm.Ialltoall(self._shares(mine), self._shares(theirs)), "reduce_scatter")
-        out.reshape(-1)[...] = combine(op, list(theirs.reshape(self.size, -1)))
+        combine(op, theirs.reshape(self.size, -1), out.reshape(-1))
 
     # -- moves ------------------------------------------------------------------------------------
 
@@ -165,10 +189,10 @@ class MpiEngine:
     ) -> None:
         """Elements `sent[r]` of the flat `a` go to rank r, which has room for them in its `out`."""
         self._busy = False  # ranks may send different amounts: they cannot agree on what is large
-        call = self.comm.Ialltoallv(self._pieces(a, sent), self._pieces(out, received))
+        call = self.comm.Ialltoallv(self._counted(a, sent), self._counted(out, received))
         self._wait(call, "all_to_all")
 
-    def _pieces(self, a: np.ndarray, counts: Sequence[int]) -> Any:
+    def _counted(self, a: np.ndarray, counts: Sequence[int]) -> Any:
         raw, count, kind = self._bytes(a)
         per = count // a.size if a.size else 1  # units in one element
         sizes = [n * per for n in counts]

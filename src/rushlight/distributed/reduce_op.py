@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -176,22 +176,22 @@ def finish(op: ReduceOp, a: np.ndarray, size: int) -> None:
         np.divide(a, a.dtype.type(size), out=a)
 
 
-def combine(op: ReduceOp, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The ranks' arrays as one, in the order of the ranks; 16 bits and fewer are summed in float32.
+def combine(op: ReduceOp, parts: Iterable[np.ndarray], out: np.ndarray) -> np.ndarray:
+    """The ranks' arrays as one, in the order given, in `out`; 16 bits and fewer are summed in float32.
 
-    One rounding at the end instead of one for each rank, and the same bits on every rank.
+    One rounding at the end instead of one for each rank, and the same bits on every rank. `out` may be the first array,
+    and the others may be overwritten when the next is asked for.
     """
-    dtype = parts[0].dtype
-    if dtype == np.bool_:
-        fold = _OF_BOOLS[op.kind]
-    else:
-        fold = _OF_NUMBERS[op.kind]
-    small = dtype.kind not in "biuc" and dtype.itemsize < 4
-    total = parts[0].astype(np.float32) if small else parts[0].copy()
-    for part in parts[1:]:
-        total = fold(total, part.astype(np.float32) if small else part)
-    if op.kind is AVG and small:
-        total /= np.float32(len(parts))
-    elif op.kind is AVG:
-        finish(op, total, len(parts))
-    return total.astype(dtype, copy=False)
+    fold = (_OF_BOOLS if out.dtype == np.bool_ else _OF_NUMBERS)[op.kind]
+    small = out.dtype.kind not in "biuc" and out.dtype.itemsize < 4
+    rest = (part.astype(np.float32) for part in parts) if small else iter(parts)
+    total = np.empty(out.shape, np.float32) if small else out
+    so_far, count = next(rest), 1
+    with np.errstate(all="ignore"):  # nobody warns of MPI's own sums
+        for part in rest:
+            so_far = fold(so_far, part, out=total)
+            count += 1
+        finish(op, total, count)
+        if small:
+            out[...] = total
+    return out

@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import sys
 
 import numpy as np
 
@@ -98,23 +99,48 @@ class Watched:
         return self.comm.Ireduce(sent, into, op, root)
 
 
+def sums(dtype, shape, op):
+    """The three reductions of many bytes."""
+    kind = getattr(dist.ReduceOp, op)
+    t = given(ME, dtype, shape)
+    dist.all_reduce(t, kind)
+    same(t, reduced(op, dtype, shape), ("all_reduce", dtype, op))
+    t = given(ME, dtype, shape)
+    dist.reduce(t, N - 1, kind)
+    same(t, reduced(op, dtype, shape) if ME == N - 1 else given(ME, dtype, shape), ("reduce", op))
+    whole = given(ME, dtype, (N, *shape))
+    out = rl.empty(shape, dtype=whole.dtype)
+    dist.reduce_scatter_tensor(out, whole, kind)
+    same(out, reduced(op, dtype, (N, *shape))[ME], ("reduce_scatter", dtype, op))
+
+
 def large():
-    """Sums of many bytes go in pieces, and are what they are in one."""
+    """Sums of many bytes: made in the ranks' memory, in pieces by MPI, or some so and some so; they are what they are in one."""
     engine = dist.group.WORLD.engine("cpu")
-    engine.comm = watched = Watched(engine.comm)
+    comm = engine.comm
     shape = (3 * (1 << 20) + 1,)
-    for op in ("SUM", "AVG"):
-        t = given(ME, "float32", shape)
-        dist.all_reduce(t, getattr(dist.ReduceOp, op))
-        same(t, reduced(op, "float32", shape), ("all_reduce", op))
-        t = given(ME, "float32", shape)
-        dist.reduce(t, N - 1, getattr(dist.ReduceOp, op))
-        same(t, reduced(op, "float32", shape) if ME == N - 1 else given(ME, "float32", shape), op)
-    t = rl.ones(shape)
-    dist.reduce(t, 0, dist._make_nccl_premul_sum(0.5))
-    assert (t == (1.0 if ME else N / 2)).all()
-    engine.comm = watched.comm
-    assert watched.sums == 5 * 4 and watched.most == 4 << 20, (watched.sums, watched.most)
+    sums("float32", shape, "SUM")
+    near = engine._neighbours
+    assert near.all_reached or sys.platform != "linux"
+    engine.comm = watched = Watched(comm)
+    read, seen = near._read, []
+
+    def reads(rank, here, there, size):
+        seen.append(there)
+        return ME != 0 and read(rank, here, there, size)  # rank 0 reaches nobody
+
+    for who in ("all", "one cannot", "none"):
+        near._read = reads if who == "one cannot" else read
+        near.all_reached = near.all_reached and who != "none"
+        watched.sums = 0
+        for dtype, op in (("float32", "SUM"), ("float32", "AVG"), ("bfloat16", "AVG"), ("int64", "MAX"), ("complex64", "SUM")):  # fmt: skip
+            sums(dtype, shape, op)
+        t = rl.ones(shape)
+        dist.reduce(t, 0, dist._make_nccl_premul_sum(0.5))
+        assert (t == (1.0 if ME else N / 2)).all()
+        assert (watched.sums == 0) == (who == "all" and near.all_reached), (who, watched.sums)
+    assert watched.most <= 4 << 20 and len(seen) > 0
+    engine.comm, engine._neighbours = comm, None
 
 
 def moves():
