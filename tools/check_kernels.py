@@ -192,6 +192,7 @@ FAMILIES = {
         {"MODE": 1, "PADDING": 1, "DIMS": 2, "ALIGN": 1},
         {"MODE": 2, "PADDING": 2, "DIMS": 2, "ALIGN": 0},
     ],
+    "depthwise": [{}, {"LINES": 2, "ROW": 1, "FLIP": 1}],
     "group_norm": [{"NW": "NT", "VW": 2}, {"NW": "float", "VW": 1}],
     "cross_entropy": [{"LABEL": "i64", "WIDE": 0}, {"LABEL": "i64", "WIDE": 1}],
     "ctc": [{"PER": 1}, {"PER": 4}],

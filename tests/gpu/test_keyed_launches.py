@@ -81,7 +81,7 @@ def test_tuples_are_told_apart_by_what_they_hold(keyed):
 
 def test_a_call_without_arrays_is_found_by_its_attributes(keyed):
     seen = Seen()
-    call = keyed(seen.body, seen.prepare, SimpleNamespace(in_place=None))
+    call = keyed(seen.body, seen.prepare, SimpleNamespace(in_place=None, offers=[]))
     assert [call(size=(n,)) for n in (3, 4, 3)] == ["launched"] * 3
     assert len(seen.prepared) == 2
 
@@ -102,7 +102,7 @@ def test_what_is_not_prepared_goes_to_the_body(keyed):
 def test_an_operand_that_is_written_in_place_goes_to_the_body(keyed):
     seen = Seen()
     x, y = array((4,)), array((4,))
-    here = SimpleNamespace(in_place=x)
+    here = SimpleNamespace(in_place=x, offers=[x])
     call = keyed(seen.body, seen.prepare, here)
     assert call(x, y) == "body" and call(y, x) == "launched"
 

@@ -1,4 +1,4 @@
-"""Convolutions on the GPU: our own kernels for few channels, cuDNN for the rest."""
+"""Convolutions on the GPU: our own kernels for few channels and for a window of each channel, cuDNN for the rest."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ...small.conv_costs import forward_pays, weight_pays
 from ..fills import copied, row_major
 from ..pointwise import compute
 from ..reduce import reduce
+from . import depthwise
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -200,6 +201,8 @@ def _choose_forward(x: DeviceArray, w: DeviceArray, how: dict[str, Any], biased:
     out = window_count(x.shape[2:], w.shape[2:], stride, padding, dilation)
     if min(out) < 1:
         return None
+    if depthwise.takes(x, w, x.shape, w.shape, how["groups"]):
+        return depthwise.forward(x, w, (*x.shape[:2], *out), how, biased)
     if _takes_small(x, w, w.shape, how):
         small_one = small.forward_shape(x.shape, w.shape, out, stride, padding)
         made = small.Forward(small_one, x) if forward_pays(small_one) else None
@@ -236,6 +239,8 @@ def _choose_input(
     stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
     if 0 in x_shape:
         return None
+    if depthwise.takes(gy, w, x_shape, w.shape, how["groups"]):
+        return depthwise.grad_input(gy, w, x_shape, how)
     if _takes_small(gy, w, w.shape, how):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
         if shape is not None and forward_pays(shape):
@@ -261,6 +266,8 @@ def _choose_weight(
     stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
     if 0 in w_shape:
         return None
+    if depthwise.takes(gy, x, x.shape, w_shape, how["groups"]):
+        return depthwise.grad_weight(gy, x, w_shape, how)
     if _takes_small(x, gy, w_shape, how):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
         made = small.Weight(shape, gy.dtype) if weight_pays(shape) else None
