@@ -13,6 +13,7 @@ of this interpreter. What passes on PyTorch is asked of rushlight under the alia
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -96,7 +97,7 @@ SUITES = {
 PYTORCH = Suite(
     "expecttest",
     (),
-    ("hypothesis", "scipy", "psutil"),
+    ("hypothesis", "scipy", "psutil", "typing_extensions"),
     ("-c", os.devnull, "--rootdir=.", "--noconftest", "-p", "no:warnings"),
     (("PYTORCH_TESTING_DEVICE_ONLY_FOR", "cpu"),),
     "pytorch/pytorch",
@@ -227,14 +228,14 @@ def sources(suite: Suite, folder: Path) -> Path:
     return place
 
 
-def environment(suite: Suite, folder: Path) -> Path:
+@functools.cache
+def environment(wanted: tuple[str, ...], folder: Path) -> Path:
     """The Python of an environment that has the library, pytest, what the tests need, and no PyTorch."""
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    wanted = [*libraries.OURS, "pytest", "setuptools", suite.package, *suite.needs]
     with libraries.standing_for_torch(libraries.site_of(folder)):
-        subprocess.run([str(python), "-m", "pip", "install", "-q", *wanted], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *libraries.OURS, "pytest", "setuptools", *wanted], check=True)  # fmt: skip
     (libraries.site_of(folder) / "rushlight-checkout.pth").write_text(f"{ROOT / 'src'}\n")
     return python
 
@@ -250,9 +251,9 @@ def pytorch(folder: Path) -> str:
     return os.pathsep.join([str(Path(spec.origin).parents[1]), str(folder)])
 
 
-def run(python: Path, suite: Suite, place: Path, side: str, most: int | None, only: list[str]) -> dict[str, Any]:  # fmt: skip
-    """The outcome and the first line of the error of each test."""
-    log, wanted = place.parent / "log.jsonl", place.parent / "only.json"
+def run(python: Path, suite: Suite, place: Path, notes: Path, side: str, most: int | None, only: list[str]) -> dict[str, Any]:  # fmt: skip
+    """The outcome and the first line of the error of each test; what passes between the processes lies in `notes`."""
+    log, wanted = notes / "log.jsonl", notes / "only.json"
     log.unlink(missing_ok=True)
     wanted.write_text(json.dumps(only))
     tests = list(dict.fromkeys(name.split("::")[0] for name in only)) or suite.tests
@@ -335,28 +336,28 @@ def main() -> int:
         help="run only rushlight: PyTorch's results are those of the last run",
     )
     args = parser.parse_args()
-    results, folder = libraries.read(RESULTS), libraries.cache().with_name("suites")
+    folder = libraries.cache().with_name("suites")
     torch = pytorch(folder / "torchvision-of-pytorch")
     names = [n for name in args.names for n in (sorted(SUITES) if name == "pytorch" else [name])
              if name != "pytorch" or n.startswith("pytorch/")]  # fmt: skip
     for name in names:
         suite = SUITES[name]
         place = sources(suite, folder / name.partition("/")[0])
-        python, kept = environment(suite, folder / "environment"), folder / name / "pytorch.json"
+        python = environment((suite.package, *suite.needs), folder / "environment")
+        kept = folder / name / "pytorch.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
-        theirs = (
-            libraries.read(kept) if args.again else run(python, suite, place, torch, args.most, [])
-        )
+        theirs = libraries.read(kept) if args.again else run(python, suite, place, kept.parent, torch, args.most, [])  # fmt: skip
         kept.write_text(json.dumps(theirs))
         good = [test for test, (outcome, _) in theirs.items() if outcome == "passed"]
         if not good:
             print(f"{name}: no test passes on PyTorch", flush=True)
             continue
-        ours = run(python, suite, place, "rushlight", None, good)
+        ours = run(python, suite, place, kept.parent, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
         version = suite.release.removeprefix("v")[:12] or libraries.version_of(
             python, suite.package.partition("==")[0]
         )
+        results = libraries.read(RESULTS)  # others may run suites, too
         sample = args.most is not None or (
             args.again and results.get(name, {}).get("sample", False)
         )

@@ -19,7 +19,7 @@ from typing import Any
 PLAIN = ("testing", "_vendor", "utils._import_utils", "utils._dtype_abbrs")
 # What the databases ask for and leave alone if it is missing.
 ASKED = re.compile(r"_foreach_\w*|zero|copy|parametrize_fn|slow_test|pytestmark|d?_?dtypes|__\w+__")
-INSIDE = re.compile(r"(^|\.)(_|(xnnpack|python_native|cpp_extension|onnx)(\.|$))")
+INSIDE = re.compile(r"(^|\.)(_|(xnnpack|python_native|cpp_extension|onnx|ao)(\.|$))")
 
 
 class Nothing(ModuleType):

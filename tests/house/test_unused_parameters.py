@@ -11,9 +11,6 @@ from unused_parameters import unused
 
 REASONS: dict[str, str] = {
     "a hint about speed or memory: results are the same without it": """
-rushlight/autograd/functional.py: jacobian(vectorize)
-rushlight/autograd/functional.py: hessian(vectorize)
-rushlight/autograd/functional.py: hessian(outer_jacobian_strategy)
 rushlight/autograd/gradcheck.py: gradcheck(fast_mode)
 rushlight/io/pth.py: load(mmap)
 rushlight/nn/attention/flex_attention.py: flex_attention(kernel_options)

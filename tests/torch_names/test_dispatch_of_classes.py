@@ -25,6 +25,7 @@ def wrapper_of(lib: Any) -> Any:
     names: list[str] = []
 
     class Holder(lib.Tensor):
+        __slots__ = ["held"]
         __torch_function__ = lib._C._disabled_torch_function_impl
 
         @staticmethod

@@ -14,6 +14,22 @@ from ..operators.shape.join import stack
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
+# What strict mode says: of a gradient that is missing, and of one that does not depend on the inputs.
+_STRICT = "This is not allowed in strict mode"
+_NO_OUTPUT = (
+    "The output of the user-provided function is independent of input {i}. " + _STRICT + "."
+)
+_NO_JACOBIAN = "The jacobian of the user-provided function is independent of input {i}. " + _STRICT
+_NO_HESSIAN = "The hessian of the user-provided function is independent of input {i}. " + _STRICT
+_WITH_GRAPH = " when create_graph=True."
+_LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    "input {i} is independent of the input. This is not allowed in strict mode. You should ensure that your "
+    "function is twice differentiable and that the jacobian depends on the inputs (this would be violated by "
+    "a linear function for example)."
+)
+
+
 def _as_tuple(value: Any, what: str, name: str) -> tuple[tuple[Tensor, ...], bool]:
     """Tensors as a tuple, and whether they were one already."""
     many = isinstance(value, tuple)
@@ -80,6 +96,8 @@ class _CallOfInputs:
             return (like[0].detach().new_ones(like[0].shape),)
         vs, _ = _as_tuple(v, "v", self.name)
         if len(vs) != len(like):
+            if not many:
+                raise RuntimeError("The given v should contain a single Tensor.")
             raise RuntimeError(
                 f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
             )
@@ -93,9 +111,12 @@ class _CallOfInputs:
         return vs
 
     def gradients(
-        self, outputs: tuple, seeds: Any, create_graph: bool, strict: bool = False, at: int = 0
+        self, outputs: tuple, seeds: Any, create_graph: bool, missing: str = "", constant: str = ""
     ) -> tuple[Tensor, ...]:
-        """Gradients of outputs in the inputs; zeros, or an error when strict, where there is none."""
+        """Gradients of outputs in the inputs; zeros where there is none.
+
+        In strict mode `missing` and `constant` are the errors where there is none, and where it has no history.
+        """
         live = [i for i, o in enumerate(outputs) if o.requires_grad]
         found: tuple = (None,) * len(self.inputs)
         if live:
@@ -109,11 +130,9 @@ class _CallOfInputs:
                 allow_unused=True,
             )
         for i, g in enumerate(found):
-            if g is None and strict:
-                raise RuntimeError(
-                    f"Output {at} of the user-provided function is independent of input {i}. This is not "
-                    "allowed in strict mode."
-                )
+            wrong = missing if g is None else constant if not g.requires_grad else ""
+            if wrong:
+                raise RuntimeError(wrong.format(i=i))
         pairs = zip(self.inputs, found)
         return tuple(x.detach().new_zeros(x.shape) if g is None else g for x, g in pairs)
 
@@ -146,8 +165,9 @@ def vjp(
         call.strictly()
     returned = "the user-provided function returns"
     seeds = call.vector(v, call.outputs, call.many_outputs, returned)
+    errors = (_NO_OUTPUT, create_graph * (_NO_JACOBIAN + _WITH_GRAPH)) if strict else ()
     with enable_grad():
-        products = call.gradients(call.outputs, seeds, create_graph, strict)
+        products = call.gradients(call.outputs, seeds, create_graph, *errors)
     return call.value(), call.finish(products, call.many_inputs)
 
 
@@ -162,19 +182,22 @@ def jvp(
     vs = call.vector(v, call.inputs, call.many_inputs, taken)
     with enable_grad():
         dummies = tuple(o.detach().new_zeros(o.shape).requires_grad_() for o in call.outputs)
-        pulled = call.gradients(call.outputs, dummies, True, strict)
+        fixed = f"The gradient with respect to input {{i}} is independent of the inputs of the user-provided function. {_STRICT}."
+        pulled = call.gradients(
+            call.outputs, dummies, True, *((_NO_OUTPUT, fixed) if strict else ())
+        )
         total = sum((g * w).sum() for g, w in zip(pulled, vs))
-        products = _of_dummies(total, dummies, create_graph)
+        if not total.requires_grad:
+            products = tuple(d.detach() for d in dummies)
+        else:
+            products = grad(
+                total, dummies, create_graph=create_graph, retain_graph=True, allow_unused=True,
+                materialize_grads=True,
+            )  # fmt: skip
+        if strict and create_graph and not all(p.requires_grad for p in products):
+            at = [p.requires_grad for p in products].index(False)
+            raise RuntimeError((_NO_JACOBIAN + _WITH_GRAPH).format(i=at))
     return call.value(), call.finish(products, call.many_outputs)
-
-
-def _of_dummies(total: Any, dummies: tuple, create_graph: bool) -> tuple[Tensor, ...]:
-    if not total.requires_grad:
-        return tuple(d.detach() for d in dummies)
-    return grad(
-        total, dummies, create_graph=create_graph, retain_graph=True, allow_unused=True,
-        materialize_grads=True,
-    )  # fmt: skip
 
 
 def jacobian(
@@ -192,7 +215,11 @@ def jacobian(
         inputs: a tensor, or a tuple of tensors.
         create_graph: let the result have a graph.
         strict: raise where an output does not depend on an input.
-        vectorize, strategy: accepted; rows are computed one after the other by backward.
+        vectorize, strategy: which of PyTorch's ways; here rows are computed one after the other by backward.
+
+    Raises:
+        NotImplementedError: for the strategy "forward-mode" without `vectorize`, or with `create_graph`.
+        RuntimeError: for `strict` with `vectorize` or with the strategy "forward-mode".
 
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 3.0]))
@@ -203,6 +230,19 @@ def jacobian(
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has '
             'more outputs than inputs, "forward-mode" tends to be more performant.'
+        )
+    forward, name = strategy == "forward-mode", f"{settings.module}.autograd.functional.jacobian"
+    if forward and create_graph:
+        raise NotImplementedError(
+            f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet).'
+        )
+    if strict and (forward or vectorize):
+        other = '`strategy="forward-mode"`' if forward else "`vectorized=True`"
+        raise RuntimeError(f"{name}: `strict=True` and {other} are not supported together.")
+    if forward and not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
+            "only implemented for `vectorize=True`."
         )
     call = _CallOfInputs("jacobian", func, inputs, create_graph)
     if strict:
@@ -218,8 +258,14 @@ def _blocks(call: _CallOfInputs, k: int, strict: bool) -> tuple[Tensor, ...]:
     out = call.outputs[k]
     rows: list[list[Tensor]] = [[] for _ in call.inputs]
     flat = out.reshape(-1)
+    errors = ()
+    if strict:
+        missing = (
+            f"Output {k} of the user-provided function is independent of input {{i}}. {_STRICT}."
+        )
+        errors = missing, call.create_graph * (_NO_JACOBIAN + _WITH_GRAPH).format(i=k)
     for i in range(flat.numel()):
-        for row, g in zip(rows, call.gradients((flat[i],), None, call.create_graph, strict, k)):
+        for row, g in zip(rows, call.gradients((flat[i],), None, call.create_graph, *errors)):
             row.append(g)
     shapes = [tuple(out.shape) + tuple(x.shape) for x in call.inputs]
     made = zip(rows, shapes, call.inputs)
@@ -237,16 +283,19 @@ def hessian(
     """As `jacobian`: the second derivatives of a function whose result has one element.
 
     Args:
-        outer_jacobian_strategy: accepted and not needed.
+        outer_jacobian_strategy: the `strategy` of the Jacobian of the gradient.
     """
     _, many = _as_tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs: Tensor) -> Any:
         call = _CallOfInputs("hessian", func, xs, create_graph=True)
-        gs = call.gradients((call.only_scalar(),), None, True, strict)
+        if strict:
+            call.strictly()
+        errors = (_LINEAR, _LINEAR) if strict else ()
+        gs = call.gradients((call.only_scalar(),), None, True, *errors)
         return gs if many else gs[0]
 
-    return jacobian(gradient, inputs, create_graph, strict)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def hvp(
@@ -269,11 +318,15 @@ def _hessian_product(
     call = _CallOfInputs(name, func, inputs, create_graph)
     taken = "the input to the user-provided function is"
     vs = call.vector(v, call.inputs, call.many_inputs, taken)
-    out = call.only_scalar()
+    errors: list[tuple[str, ...]] = [(), ()]
     if strict:
         call.strictly()
+        errors = [
+            (_NO_OUTPUT, _LINEAR),
+            (_NO_JACOBIAN + ".", create_graph * (_NO_HESSIAN + _WITH_GRAPH)),
+        ]
     with enable_grad():
-        gs = call.gradients((out,), None, True, strict)
+        gs = call.gradients((call.only_scalar(),), None, True, *errors[0])
         total = sum((g * w).sum() for g, w in zip(gs, vs))
-        products = call.gradients((total,), None, create_graph, strict)
+        products = call.gradients((total,), None, create_graph, *errors[1])
     return call.value(), call.finish(products, call.many_inputs)

@@ -78,6 +78,7 @@ class Settings:
         # Whether a module that is converted gets new parameters, or swaps them, as it then does when it loads: `torch.__future__`.
         self.overwrite_module_params = False
         self.swap_module_params = False
+        self.warn_always = False
         # Whether sparse tensors are said to be checked (they always are), and `backends` frozen.
         self.sparse_invariants = False
         self.flags_frozen = False

@@ -21,6 +21,10 @@ def __getattr__(name: str) -> Any:
         from ..core import arming
 
         return getattr(arming, name)
+    if name == "grad":
+        from . import grad
+
+        return grad
     if name == "Tensor" or name.startswith("_"):
         return _borrowed(name)
     found = _NAMESPACES["functional"].get(name)

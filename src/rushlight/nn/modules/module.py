@@ -297,7 +297,8 @@ class Module(MapsTensors, State, Hooks):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         if isinstance(value, Buffer):
             self._forget(name, self.__dict__, self._parameters, self._modules)
-            self.register_buffer(name, value, getattr(value, "persistent", True))
+            persistent = getattr(value, "persistent", True)  # subclasses may lack that argument
+            self.register_buffer(name, value, *(() if persistent else (False,)))
         else:
             self._buffers[name] = on_registration("buffer", self, name, value)
 

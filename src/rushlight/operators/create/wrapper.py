@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MemberDescriptorType
 from typing import Any
 
 from ...base import formats
@@ -34,6 +35,7 @@ def _make_wrapper_subclass(
     if not answer.active:
         open_wrapped()
     notice(cls)
+    _without_slots(cls)
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
     shape = as_size(tuple(size) if isinstance(size, tuple | list) else (size,))
     t: Any = object.__new__(cls)
@@ -42,6 +44,13 @@ def _make_wrapper_subclass(
     t._a.kind, t._a.parts = cls, t.__dict__
     t._edge = t._grad = t._ver = t._ext = None
     return t.requires_grad_() if requires_grad else t
+
+
+def _without_slots(cls: type) -> None:
+    """Let what a class keeps in slots be attributes as others are, which stay with the array when the tensor goes."""
+    for base in cls.__mro__[: cls.__mro__.index(Tensor)]:
+        for name in [n for n, v in vars(base).items() if isinstance(v, MemberDescriptorType)]:
+            delattr(base, name)
 
 
 publish("Tensor", "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))

@@ -11,6 +11,7 @@ from ...base.shapes import MOST, check_size, several_whole, whole
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
+from ..made_of.guards import FLOATS, unsupported
 from .resample_kernels import ResamplePlan, along_axes, resample_bytes
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
@@ -154,6 +155,11 @@ def interpolate(
         )
     if mode == "area":
         return averaged(input, tuple(out))
+    by_bytes = input.dtype is dtypes.uint8 and mode not in ("linear", "trilinear")
+    if input._a.dtype.kind not in FLOATS and not by_bytes:
+        raise unsupported(
+            f"compute_indices_weights_{_KINDS.get(mode, mode).replace('-', '_')}", input.dtype
+        )
     if (
         _KINDS.get(mode)
         and input.ndim == 4

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.config import settings
 from ...core.op import Op, native
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import move_to
@@ -158,6 +160,10 @@ def _plain(item: Any, x: Tensor) -> Any:
     if kind == "b":
         return item
     if kind == "u" and item._a.itemsize == 1:  # PyTorch reads bytes as a mask
+        warnings.warn(
+            f"indexing with dtype {settings.module}.uint8 is now deprecated, please use a dtype {settings.module}.bool instead.",
+            stacklevel=6,
+        )
         return item.bool()
     if not is_position(item._a.dtype):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -15,7 +15,7 @@ from ...base.shapes import as_size, broadcast_shapes, whole
 from ...core.explain import not_a_tensor
 from ...core.inplace import change
 from ...core.op import Op
-from ...core.public import check_apart, into_same, public
+from ...core.public import check_apart, into, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.checks import check_values
@@ -121,6 +121,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if not isinstance(shape, (int, list, tuple)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    for n in () if isinstance(shape, int) else shape:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     sizes = as_size((shape,))
     if min(sizes, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
@@ -283,7 +286,11 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
         return _positions(input if input._a.ndim else input.reshape(1)).unbind(1)
-    return into_same(out, _positions(input))
+    if out is not None and out.dtype is not _INT64:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got scalar type{title(out.dtype)}"
+        )
+    return into(out, _positions(input))
 
 
 @public()

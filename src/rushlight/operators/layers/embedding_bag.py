@@ -63,16 +63,20 @@ _bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total
 # -- sums and means in one kernel -----------------------------------------------------------------
 
 
-def _are_rows(indices: Any, rows: int) -> bool:
-    return not indices.size or (int(indices.min()) >= 0 and int(indices.max()) < rows)
+def _known(indices: Any, rows: int) -> None:
+    """A check: every index names a row."""
+    if indices.size and not (0 <= int(indices.min()) and int(indices.max()) < rows):
+        wrong = indices[(indices < 0) | (indices >= rows)][0]
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong}"
+        )
 
 
 def _bags_body(
     xp: Any, weight: Any, indices: Any, starts: Any, *, mean: bool, by_freq: bool
 ) -> Any:
     _in_order(starts, indices.size)
-    if not _are_rows(indices, weight.shape[0]):
-        raise IndexError("index out of range in self")
+    _known(indices, weight.shape[0])
     out = xp.zeros((starts.size, *weight.shape[1:]), weight.dtype)
     if not starts.size:
         return out
@@ -89,9 +93,10 @@ def _fits(arrays: Any, attrs: dict[str, Any]) -> bool:
     weight, indices, starts = arrays
     try:
         _in_order(starts, indices.size)
+        _known(indices, weight.shape[0])
     except RuntimeError:
         return False
-    return _are_rows(indices, weight.shape[0])
+    return True
 
 
 _sums_op = Op(
@@ -197,9 +202,13 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
             f"for mode='sum' (got mode='{mode}')."
         )
+    padding = padding_row(padding_idx, weight._a.shape[0])
+    plain = padding < 0 and per_sample_weights is None and not sparse and not include_last_offset
+    plain = plain and mode != "max" and _sums_op.joins(weight) and weight._a.dtype.char in "fd"
+    if not plain or max_norm is not None:  # the one kernel looks by itself
+        check_values(_known, input, weight._a.shape[0])
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
-    padding = padding_row(padding_idx, weight._a.shape[0])
     indices = input.reshape(-1)
     if mode == "max":
         if offsets is None:
@@ -207,8 +216,7 @@ def embedding_bag(
         else:
             sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
         return _largest(weight, indices, sizes, padding, bool(scale_grad_by_freq))
-    plain = padding < 0 and per_sample_weights is None and not sparse and not include_last_offset
-    if plain and _sums_op.joins(weight) and weight._a.dtype.char in "fd":
+    if plain:
         if offsets is None:
             count, length = input._a.shape
             offsets = arange(count, device=weight.device) * length

@@ -145,6 +145,29 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 @public("torch")
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told; at first False."""
+    return settings.warn_always
+
+
+@public("torch")
+def set_warn_always(b: bool) -> None:
+    """Say whether warnings come each time; here they always do, and Python's filters say which are shown.
+
+    Args:
+        b: what `is_warn_always_enabled` answers from here on.
+
+    Example:
+        >>> torch.set_warn_always(False)
+        >>> torch.is_warn_always_enabled()
+        False
+    """
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    settings.warn_always = b
+
+
+@public("torch")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Use only kernels that give the same result in every run.
 

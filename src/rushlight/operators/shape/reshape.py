@@ -14,6 +14,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, PARTS, here
+from ...runtime.wrapped import MADE_OF_OTHERS
 from ..made_of.spelling import axis_for_dim
 
 
@@ -71,7 +72,7 @@ _view.same_layout = _same_layout  # type: ignore[attr-defined]
 def _view_back(g: Tensor, x_shape: tuple[int, ...]) -> Tensor:
     """The gradient in the shape of before; a plain array where nothing is recorded."""
     a = g._a
-    if here.state & (GRAD | PARTS) or not a.flags.c_contiguous:
+    if here.state & (GRAD | PARTS) or a.__class__ in MADE_OF_OTHERS or not a.flags.c_contiguous:
         return reshape(g, x_shape)
     return tensor_over(a.reshape(x_shape), a.__class__)
 

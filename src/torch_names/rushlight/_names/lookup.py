@@ -46,7 +46,7 @@ LATE = {
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
                      "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",
-                     "LongStorage", "ShortStorage", "StorageBase"), "storage"),
+                     "LongStorage", "ShortStorage", "Storage", "StorageBase"), "storage"),
     **dict.fromkeys(("AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType",
                      "FutureType", "IntType", "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType",
                      "PyObjectType", "RRefType", "StreamObjType", "StringType", "TensorType", "TupleType", "UnionType"), "_C"),

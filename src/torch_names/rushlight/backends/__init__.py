@@ -16,10 +16,12 @@ from . import (  # type: ignore[attr-defined]
     nnpack,
     openmp,
     opt_einsum,
+    quantized,
 )
 
 __all__ = [
     "cpu", "cuda", "cudnn", "disable_global_flags", "flags_frozen", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
+    "quantized",
 ]  # fmt: skip
 
 fp32_precision = "none"  # each library's own switch decides
