@@ -146,7 +146,12 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 @public("torch")
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told; at first False."""
+    """What `set_warn_always` was told; at first False.
+
+    Example:
+        >>> torch.is_warn_always_enabled()
+        False
+    """
     return settings.warn_always
 
 
