@@ -186,7 +186,7 @@ def jvp(
         pulled = call.gradients(
             call.outputs, dummies, True, *((_NO_OUTPUT, fixed) if strict else ())
         )
-        total = sum((g * w).sum() for g, w in zip(pulled, vs))
+        total: Any = sum((g * w).sum() for g, w in zip(pulled, vs))
         if not total.requires_grad:
             products = tuple(d.detach() for d in dummies)
         else:
@@ -258,7 +258,7 @@ def _blocks(call: _CallOfInputs, k: int, strict: bool) -> tuple[Tensor, ...]:
     out = call.outputs[k]
     rows: list[list[Tensor]] = [[] for _ in call.inputs]
     flat = out.reshape(-1)
-    errors = ()
+    errors: tuple[str, ...] = ()
     if strict:
         missing = (
             f"Output {k} of the user-provided function is independent of input {{i}}. {_STRICT}."
