@@ -1,21 +1,40 @@
-"""Run by several ranks as people write it: a data set in shards, read by all ranks without reading everything, gone on with in the middle."""
+"""Run by several ranks as people write it: a data set in shards, read by all ranks without reading everything.
 
+The first run stops in the middle and writes down how far it came; the second goes on from there.
+"""
+
+import collections
 import itertools
 import json
+import pathlib
 import sys
 
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader
 
-kind, folder, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+kind, folder, workers, run = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
+state = pathlib.Path(folder) / "state"
+before = json.loads(state.read_text()) if run == "second" else {"seen": [], "of_ranks": [], "of_shards": {}}  # fmt: skip
+
+
+def not_read_yet(samples):
+    """Leave out what was read of each shard: on whichever rank it is, however many there are now."""
+    met = collections.Counter()
+    for sample in samples:
+        met[sample["__url__"]] += 1
+        if met[sample["__url__"]] > before["of_shards"].get(sample["__url__"], 0):
+            yield sample
+
+
 if kind == "webdataset":
     import webdataset
 
     data = webdataset.WebDataset(f"{folder}/shard-{{0..7}}.tar", shardshuffle=False, nodesplitter=webdataset.split_by_node)  # fmt: skip
-    data = data.decode().to_tuple("json").map(lambda sample: sample[0])
+    data = data.compose(not_read_yet).decode()
+    data = data.map(lambda sample: {"i": sample["json"]["i"], "shard": sample["__url__"]})
 else:
     from datasets import load_dataset
     from datasets.distributed import split_dataset_by_node
@@ -23,17 +42,19 @@ else:
     files = [f"{folder}/shard-{k}.{kind}" for k in range(8)]
     data = load_dataset(kind, data_files=files, split="train", streaming=True)
     data = split_dataset_by_node(data, rank=rank, world_size=world)
-first = []
-if kind != "webdataset":  # stop in the middle, go on with the state
-    first = [row["i"] for row in itertools.islice(data, 20)]
-    iterator = iter(data)
-    for _ in range(20):
-        next(iterator)
-    data.load_state_dict(json.loads(json.dumps(data.state_dict())))
+    if run == "second":
+        data.load_state_dict(before["of_ranks"][rank])
 loader = DataLoader(data, batch_size=5, num_workers=workers)
-mine = first + [int(i) for batch in loader for i in batch["i"]]
+mine, shards = [], collections.Counter()
+for batch in itertools.islice(loader, 4 if run == "first" else None):
+    mine += batch["i"].tolist()
+    shards.update(batch.get("shard", ()))
 every = [None] * world
-dist.all_gather_object(every, mine)
-found = sorted(i for part in every for i in part)
-print("torch", torch.__version__, "once", found == list(range(200)), [len(part) for part in every])
+dist.all_gather_object(every, (mine, shards, data.state_dict() if kind != "webdataset" else None))
+seen = before["seen"] + [i for part, _, _ in every for i in part]
+if run == "second":
+    print("torch", torch.__version__, "once", sorted(seen) == list(range(200)), [len(part) for part, _, _ in every])  # fmt: skip
+elif rank == 0:
+    of_shards = sum((count for _, count, _ in every), collections.Counter())
+    state.write_text(json.dumps({"seen": seen, "of_ranks": [told for _, _, told in every], "of_shards": of_shards}))  # fmt: skip
 dist.destroy_process_group()
