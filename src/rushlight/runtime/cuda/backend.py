@@ -31,7 +31,7 @@ _FAMILIES = (
     "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
     "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
     "layers.group_norm", "layers.grid_sample", "layers.gates",
-    "sorting", "scans", "patterns", "matrices", "layers.ctc", "layers.resample", "layers.windows",
+    "sorting", "scans", "patterns", "matrices", "fourier", "layers.ctc", "layers.resample", "layers.windows",
 )  # fmt: skip
 
 
