@@ -291,3 +291,17 @@ import torchvision.nothing_like_it
         "ModuleNotFoundError: No module named 'torchvision.nothing_like_it'",
         "rushlight run: torchvision.nothing_like_it is not in rushlight (script.py, line 10)",
     ]
+
+
+def test_a_question_for_mpiexec_does_not_start_mpi(tmp_path: Path) -> None:
+    """Lightning imports mpi4py.MPI only to ask who started this process, which would make a world of one rank."""
+    pytest.importorskip("mpi4py")
+    asks = tmp_path / "lightning" / "fabric" / "plugins" / "environments"
+    asks.mkdir(parents=True)
+    for folder in (asks, *list(asks.parents)[:3]):
+        (folder / "__init__.py").touch()
+    (asks / "mpi.py").write_text("try:\n    from mpi4py import MPI\nexcept ImportError:\n    MPI = None\n")  # fmt: skip
+    body = "import torch, lightning.fabric.plugins.environments.mpi as asked\nprint(asked.MPI)\n"
+    (tmp_path / "script.py").write_text(body + "from mpi4py import MPI\nprint(MPI.__name__)\n")
+    done = run("script.py", cwd=tmp_path)
+    assert done.stdout == "None\nmpi4py.MPI\n", done.stderr

@@ -64,21 +64,6 @@ def test_ranks_of_several_hosts_are_one_world(hosts: str, tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("case", ["size", "version", "twice"])
-def test_ranks_that_do_not_belong_together_are_told_on_both_sides(case: str) -> None:
-    port = free_port()
-    if case == "twice":
-        ranks = [start(0, 3, port), start(1, 3, port), start(1, 3, port)]
-        told = ended(*ranks)
-        words = "rank 1 came twice: first as process "
-    else:
-        other = {"TEST_VERSION": "0.0.1"} if case == "version" else {}
-        told = ended(start(0, 2, port), start(1, 3 if case == "size" else 2, port, **other))
-        words = {"size": "has a world of 3 ranks", "version": "has rushlight 0.0.1"}[case]
-    assert [code for code, _ in told] == [3] * len(told), told
-    assert all(words in text for _, text in told), told
-
-
 def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
     told = ended(*[start(r, 4, port, TEST_SECONDS="3") for r in (0, 2)])
@@ -280,6 +265,49 @@ def test_the_first_pod_may_be_called_localhost_inside() -> None:
         first = start(0, 2, "29512", inside=on(a), **more | {"MASTER_ADDR": "localhost"})
         second = start(1, 2, "29512", inside=on(b), **more | {"MASTER_ADDR": "10.77.0.1"})
         assert [code for code, _ in ended(first, second)] == [0, 0]
+
+
+# -- who does not belong there ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hosts", ["one host", "two hosts"])
+@pytest.mark.parametrize("case", ["size", "version", "twice"])
+def test_ranks_that_do_not_belong_together_are_told_on_both_sides(case: str, hosts: str) -> None:
+    with contextlib.ExitStack() as stack:
+        insides: list[tuple[str, ...]] = [(), ()]
+        more = {}
+        if hosts == "two hosts":
+            insides = [on(host) for host in stack.enter_context(two_hosts())[:2]]
+            more = {"MASTER_ADDR": "10.77.0.1"}
+        port = free_port()
+        if case == "twice":
+            told = ended(*[start(r, 3, port, inside=insides[at], **more) for r, at in ((0, 0), (1, 0), (1, 1))])  # fmt: skip
+            words = "rank 1 came twice: first as process "
+        else:
+            other = more | ({"TEST_VERSION": "0.0.1"} if case == "version" else {})
+            told = ended(
+                start(0, 2, port, inside=insides[0], **more),
+                start(1, 3 if case == "size" else 2, port, inside=insides[1], **other),
+            )
+            words = {"size": "has a world of 3 ranks", "version": "has rushlight 0.0.1"}[case]
+    assert [code for code, _ in told] == [3] * len(told), told
+    assert all(words in text for _, text in told), told
+
+
+def test_who_comes_late_is_refused_and_does_not_disturb_the_others() -> None:
+    port = free_port()
+    ranks = [start(r, 2, port, "wait") for r in range(2)]
+    for rank in ranks:
+        assert rank.stdout is not None and rank.stdout.readline().startswith("sum 3.0")
+    late = ended(start(1, 2, port), start(2, 3, port))  # a second rank 1, one of another run
+    assert [code for code, _ in late] == [3, 3], late
+    assert "rank 1 came twice: first as process " in late[0][1]
+    assert "rank 2 of 3 came to a world of 2" in late[1][1]
+    assert [rank.poll() for rank in ranks] == [None, None]
+    ranks[1].kill()
+    code, text = ended(ranks[0])[0]
+    ended(ranks[1])
+    assert code == 4 and "rank 1 (its process ended) is gone" in text
 
 
 # -- killed ranks and hosts -------------------------------------------------------------------------------------------
