@@ -177,20 +177,20 @@ _real.derivative(
         _resize(g, (dims[-1],), (x_shape[dims[-1]],)), dims=dims
     ).real.clone()
 )
-_to_real.derivative(
-    x=lambda g, dims, n, x_shape: _doubled(_real(g, dims=dims), dims[-1], n, x_shape)
-)
+_to_real.derivative(x=lambda g, dims, n: _doubled(_real(g, dims=dims), dims[-1], n))
 
 
-def _doubled(g: Tensor, dim: int, n: int, shape: Dims) -> Tensor:
+def _doubled(g: Tensor, dim: int, n: int) -> Tensor:
     """Inner frequencies count twice: they stand for their mirror images as well."""
     half = g._a.shape[dim]
-    weight = np.full(half, 2.0)
-    weight[0] = 1.0
-    if n % 2 == 0:
-        weight[-1] = 1.0
-    column = weight.reshape((-1,) + (1,) * (len(shape) - 1 - dim))
-    return g * wrap(column).to(g.device, g.dtype.to_real())
+    inner = (n - 1) // 2
+    if not inner:
+        return g
+    from ..image.padding import pad_constant
+
+    widths = [(0, 0)] * g._a.ndim
+    widths[dim] = (1, half - 1 - inner)
+    return g + pad_constant(g.narrow(dim, 1, inner), widths=tuple(widths), value=0)
 
 
 # -- rules --------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from ... import devices
 from ...door import kernel_for
 from ..code.keyed import keyed
 from ..code.launch import Result
-from ..library.cublaslt import TYPES, library
+from ..library.cublaslt import REALS, library
 from ..library.measuring import are_measured, watched
 from ..small.dense_sizes import is_few_back, is_head, is_head_input, is_small, is_tiled
 from . import products
-from .products import _at_the_library, _Flat, _recipe, _takes, sums_apart, sums_of
+from .products import _at_the_library, _Flat, _recipe, _takes, multiplies, sums_apart, sums_of
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -57,7 +57,7 @@ def _is_ours(form: str, m: int, n: int, k: int, char: str) -> bool:
 
 
 def _linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation: str = "") -> Any:
-    if x.dtype.char not in TYPES or not x.size or not w.size:
+    if x.dtype.char not in REALS or not x.size or not w.size:
         return None
     if b is not None and not b._c_contiguous:
         return None
@@ -129,7 +129,7 @@ def _matrices(flip_x: bool, flip_y: bool) -> Callable[..., Any]:
     form = "tn" if flip_x else "nt" if flip_y else "nn"
 
     def prepare(x: DeviceArray, y: DeviceArray) -> Any:
-        if not _takes(x, y):
+        if not multiplies(x, y):
             return None
         m, k = x.shape[::-1] if flip_x else x.shape
         if _is_ours(form, m, y.shape[0] if flip_y else y.shape[1], k, x.dtype.char):
@@ -141,7 +141,7 @@ def _matrices(flip_x: bool, flip_y: bool) -> Callable[..., Any]:
 
 def _batches(flip_x: bool, flip_y: bool) -> Callable[..., Any]:
     def prepare(x: DeviceArray, y: DeviceArray) -> Any:
-        if not _takes(x, y) or x.ndim != 3 or y.ndim != 3:
+        if not multiplies(x, y) or x.ndim != 3 or y.ndim != 3:
             return None
         lead = (x.shape[0], y.shape[0])
         if lead[0] != lead[1] and 1 not in lead:

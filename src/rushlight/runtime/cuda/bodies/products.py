@@ -13,7 +13,16 @@ from ....base.config import settings
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..code.variants import compute
-from ..library.cublaslt import TF32, TYPES, Matrix, Product, ProductPlan, is_capturing, library
+from ..library.cublaslt import (
+    REALS,
+    TF32,
+    TYPES,
+    Matrix,
+    Product,
+    ProductPlan,
+    is_capturing,
+    library,
+)
 from ..library.measuring import are_measured
 from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
@@ -190,13 +199,19 @@ def product(
     return out
 
 
-def _takes(x: DeviceArray, y: DeviceArray) -> bool:
+def multiplies(x: DeviceArray, y: DeviceArray) -> bool:
+    """Whether the library makes products of these."""
     return x.dtype.char in TYPES and x.size > 0 and y.size > 0 and x.dtype == y.dtype
+
+
+def _takes(x: DeviceArray, y: DeviceArray) -> bool:
+    """Whether they are those of a layer, which are real."""
+    return x.dtype.char in REALS and multiplies(x, y)
 
 
 def plain_product(x: DeviceArray, y: DeviceArray) -> Any:
     """`x @ y` of matrices or equal batches of them; None for everything else."""
-    if x.ndim != y.ndim or x.ndim < 2 or not _takes(x, y):
+    if x.ndim != y.ndim or x.ndim < 2 or not multiplies(x, y):
         return None
     if x.shape[-1] != y.shape[-2] or x.shape[:-2] != y.shape[:-2]:
         return None
@@ -217,7 +232,7 @@ def _register(name: str, flip_x: bool, flip_y: bool) -> None:
 
     @kernel_for("cuda", "b" + name)
     def bmm(x: DeviceArray, y: DeviceArray) -> Any:
-        if not _takes(x, y):
+        if not multiplies(x, y):
             return NotImplemented
         lead = (x.shape[0], y.shape[0])
         if x.ndim == 3 and y.ndim == 3 and (lead[0] == lead[1] or 1 in lead):
@@ -258,7 +273,7 @@ _register("mm_tn", True, False)
 @kernel_for("cuda", "linear")
 def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation: str = "") -> Any:
     """`x @ w.T + b`, the bias (and an activation, when a pass asks for one) added by cuBLASLt."""
-    if x.dtype.char not in TYPES or not x.size or not w.size:
+    if x.dtype.char not in REALS or not x.size or not w.size:
         return NotImplemented
     if b is None:
         epilogue = activation

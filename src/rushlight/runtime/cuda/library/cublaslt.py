@@ -29,13 +29,16 @@ _PREF_WORKSPACE, _PREF_ALIGN = 1, 5
 EPILOGUES = {"": 1, "relu": 2, "bias": 4, "bias_relu": 6, "gelu": 32, "bias_gelu": 36, "bgrad": 512}
 
 # dtype.char -> (data type, compute type, scale type); "E" is ml_dtypes' bfloat16.
-_F32, _F64, _F16, _BF16 = 0, 1, 2, 14
+_F32, _F64, _F16, _C64, _C128, _BF16 = 0, 1, 2, 4, 5, 14
 TYPES = {
     "f": (_F32, 68, _F32),
     "d": (_F64, 70, _F64),
     "e": (_F16, 68, _F32),
     "E": (_BF16, 68, _F32),
+    "F": (_C64, 68, _C64),
+    "D": (_C128, 70, _C128),
 }
+REALS = frozenset("fdeE")
 TF32 = 77
 
 
@@ -212,9 +215,9 @@ class CublasLt:
         out = Matrix(what.m, what.n, what.m, False, what.m * what.n)
         plan.a, plan.b = [self._layout(data, m, what.batch) for m in (what.a, what.b)]
         plan.c = self._layout(_F32 if what.wide else data, out, what.batch)
-        number = ctypes.c_double if scale == _F64 else ctypes.c_float
+        number = (ctypes.c_double if scale in (_F64, _C128) else ctypes.c_float) * 2
         for name, value in (("alpha", 1.0), ("beta", 1.0 if accumulate else 0.0)):
-            box = number(value)
+            box = number(value, 0.0)  # of which real ones are the first half
             keep.append(box)
             setattr(plan, name, ctypes.addressof(box))
         plan.keep, plan.alignment = keep, what.alignment
