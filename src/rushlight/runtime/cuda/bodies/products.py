@@ -41,19 +41,20 @@ _TUNE_FROM = 1 << 24  # multiply-adds below which measuring candidates does not 
 _APART_FROM = 1 << 30
 
 
-def _seen(shape: tuple, strides: tuple, itemsize: int, flip: bool) -> Matrix | None:
-    """A matrix (or its transpose) as an operand; None when it has to be copied first."""
+def _seen(shape: tuple, strides: tuple, dtype: np.dtype, flip: bool) -> Matrix | None:
+    """A matrix (or its conjugate transpose) as an operand; None when it has to be copied first."""
+    itemsize, turned = dtype.itemsize, flip and dtype.kind == "c"
     rows, columns = shape[-2:]
     down, across = strides[-2] // itemsize, strides[-1] // itemsize
     if flip:
         rows, columns, down, across = columns, rows, across, down
     step = strides[0] // itemsize if len(shape) == 3 and shape[0] > 1 else 0
-    if (across == 1 or columns == 1) and (down >= columns or rows == 1):
+    if (across == 1 or columns == 1) and (down >= columns or rows == 1) and not turned:
         ld = down if rows > 1 else columns
-        return Matrix(columns, rows, max(ld, columns, 1), False, step)
+        return Matrix(columns, rows, max(ld, columns, 1), 0, step)
     if (down == 1 or rows == 1) and (across >= rows or columns == 1):
         ld = across if columns > 1 else rows
-        return Matrix(rows, columns, max(ld, rows, 1), True, step)
+        return Matrix(rows, columns, max(ld, rows, 1), 2 if turned else 1, step)
     return None
 
 
@@ -81,14 +82,14 @@ def _recipe(
     wide: bool,
 ) -> _Recipe:
     made = _Recipe()
-    size = x.itemsize
-    left = _seen(x.shape, x.strides, size, flip_x)
-    right = _seen(y.shape, y.strides, size, flip_y)
+    size, dtype = x.itemsize, x.dtype
+    left = _seen(x.shape, x.strides, dtype, flip_x)
+    right = _seen(y.shape, y.strides, dtype, flip_y)
     made.copy_x, made.copy_y = left is None, right is None
     if left is None:
-        left = _seen(x.shape, _dense(x.shape, size), size, flip_x)
+        left = _seen(x.shape, _dense(x.shape, size), dtype, flip_x)
     if right is None:
-        right = _seen(y.shape, _dense(y.shape, size), size, flip_y)
+        right = _seen(y.shape, _dense(y.shape, size), dtype, flip_y)
     rows = x.shape[-1] if flip_x else x.shape[-2]
     columns = y.shape[-2] if flip_y else y.shape[-1]
     batch = max(x.shape[0], y.shape[0]) if x.ndim == 3 else 1

@@ -22,7 +22,6 @@ _CANDIDATES = 8
 _RESULT, _ROOM = 96, 64
 
 # Numbers of cublasLt.h and library_types.h.
-_OP_T = 1
 _TRANS_A, _TRANS_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8
 _BATCH_COUNT, _BATCH_OFFSET = 5, 6
 _PREF_WORKSPACE, _PREF_ALIGN = 1, 5
@@ -48,7 +47,7 @@ class Matrix(NamedTuple):
     rows: int
     columns: int
     ld: int
-    transposed: bool
+    turned: int  # 1 transposed, 2 conjugated, too: cublasOperation_t
     batch_step: int
 
 
@@ -206,13 +205,13 @@ class CublasLt:
             "cublasLtMatmulDescCreate",
         )
         plan.desc = desc.value or 0
-        self._attribute(plan, _TRANS_A, c_int32(_OP_T if what.a.transposed else 0))
-        self._attribute(plan, _TRANS_B, c_int32(_OP_T if what.b.transposed else 0))
+        self._attribute(plan, _TRANS_A, c_int32(what.a.turned))
+        self._attribute(plan, _TRANS_B, c_int32(what.b.turned))
         self._attribute(plan, _EPILOGUE, c_uint32(EPILOGUES[what.epilogue]))
         if bias:
             self._attribute(plan, _BIAS_POINTER, c_uint64(bias))
             plan.bias = bias
-        out = Matrix(what.m, what.n, what.m, False, what.m * what.n)
+        out = Matrix(what.m, what.n, what.m, 0, what.m * what.n)
         plan.a, plan.b = [self._layout(data, m, what.batch) for m in (what.a, what.b)]
         plan.c = self._layout(_F32 if what.wide else data, out, what.batch)
         number = (ctypes.c_double if scale in (_F64, _C128) else ctypes.c_float) * 2
