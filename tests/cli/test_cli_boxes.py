@@ -119,7 +119,16 @@ def test_what_is_wrong_with_files(tmp_path) -> None:
     task = Boxes(found.classes)
     assert "another shape" in task.misfit(found.samples[1].target, 65, 60, 96)
     assert not task.misfit(found.samples[2].target, 66, 60, 96)
-    content["annotations"][0]["bbox"] = ["a"]
+    kind = content["annotations"][0].pop("category_id")
+    for changed, says in (
+        ({}, "it lacks 'category_id'"),
+        ({"category_id": 77}, "no category has the id 77"),
+    ):
+        content["annotations"][0].update(changed)
+        file.write_text(json.dumps(content))
+        with pytest.raises(UsageError, match=says):
+            list_pictures(str(tmp_path))
+    content["annotations"][0].update(category_id=kind, bbox=["a"])
     file.write_text(json.dumps(content))
     with pytest.raises(UsageError, match="not as COCO's files are"):
         list_pictures(str(tmp_path))

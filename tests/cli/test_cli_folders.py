@@ -207,6 +207,22 @@ def test_a_run_in_its_first_epoch_is_not_overwritten(photos: Path, tmp_path, cap
     assert (tmp_path / "run" / "args.json").read_text() == "{}"
 
 
+def test_runs_among_the_pictures_are_no_class(tmp_path, monkeypatch, capsys) -> None:
+    folder = write_pictures(tmp_path / "photos", 8)
+    monkeypatch.chdir(folder)
+    for _ in range(2):
+        assert main(["train", "--data", ".", *SMALL]) == 0
+        assert "'runs'" not in capsys.readouterr().out
+    (folder / "runs" / "train" / "seen.png").write_bytes((folder / CLASSES[0] / "0.png").read_bytes())  # fmt: skip
+    assert list_pictures(".").classes == sorted(CLASSES)
+
+
+def test_a_network_that_the_last_step_broke_is_told(photos: Path, tmp_path, capsys) -> None:
+    args = ["train", "--data", str(photos), *SMALL, "--lr", "1e30", "--epochs", "1", "--batch-size", "64"]  # fmt: skip
+    assert main([*args, "--out", str(tmp_path / "run")]) == 2
+    assert "the validation loss of epoch 1 is" in capsys.readouterr().err
+
+
 def test_a_mistake_leaves_no_folder(photos: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["train", "--data", str(tmp_path / "none")]) == 2

@@ -100,6 +100,10 @@ WRONG: list[tuple[str, str]] = [
     ("train --config {d}/range.toml", "at least 1"),
     ("train --resume --out {d}/nothing", "`rushlight train` writes one"),
     ("train --out {d}/a.png/x", "cannot be written to"),
+    ("train --data {d}/photos --out {d}/photos", "is a folder of --data {d}/photos"),
+    ("train --data {d}/photos --out {d}/photos/dots", "choose one of its own"),
+    ("train --data {d}/photos --fold 1/100", "5 pictures are the most that a class has: --folds 5"),
+    ("train --data {d}/spaced", "did you mean --data '{d}/spaced/my pictures'?"),
     ("eval", "required: MODEL"),
     ("eval {d}/none.pth", "no such file"),
     ("eval {d}/a.png", "cannot be read"),
@@ -131,6 +135,7 @@ def place(tmp_path_factory) -> Path:
     (d / "one").mkdir()
     (d / "all" / "dots").rename(d / "one" / "dots")
     write_pictures(d / "nested" / "inner", 5)
+    write_pictures(d / "spaced" / "my pictures", 5)
     (d / "loose").mkdir()
     picture = (d / "photos" / "dots" / "0.png").read_bytes()
     (d / "loose" / "1.png").write_bytes(picture)

@@ -517,3 +517,9 @@ def test_a_function_of_the_user_reads_the_data_that_a_tensor_was_given_since(lib
         x.add_(1)
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         y.sum().backward()
+
+
+@BOTH
+def test_poisson_refuses_complex_means(lib: Any) -> None:
+    with pytest.raises(NotImplementedError, match='"poisson_cpu" not implemented'):
+        lib.poisson(lib.ones(2, dtype=lib.complex64))

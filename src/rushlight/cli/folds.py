@@ -38,7 +38,7 @@ def refuse_beside(args: Namespace, name: str) -> None:
 def train_folds(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
     """Train one after the other; the answer is the best one's, with the numbers of all."""
     refuse_beside(args, "folds")
-    base = folder_of_run.choose(args.out, False)
+    base = folder_of_run.choose(args.out, False, args.data)
     if os.path.exists(os.path.join(base, "fold-1")):
         raise UsageError(f"--out {base} holds folds already: choose another folder")
     done: list[Outcome] = []

@@ -35,7 +35,7 @@ FILE = "search.json"
 def train_searched(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
     """Try, halve, try longer; then train with the settings that did best on the validation part."""
     refuse_beside(args, "search")
-    base = folder_of_run.choose(args.out, False)
+    base = folder_of_run.choose(args.out, False, args.data)
     if os.path.exists(os.path.join(base, "search")):
         raise UsageError(f"--out {base} holds a search already: choose another folder")
     known = _settled(args)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import UsageError
 from ..tasks.classification import Classification
+from ..training import folder_of_run
 from .inputs import Inputs
 
 
@@ -42,9 +43,10 @@ class Listing(NamedTuple):
 
 
 def folders_in(path: str) -> list[str]:
-    """The names of the folders inside, without hidden ones."""
+    """The names of the folders inside, without hidden ones and those of runs."""
     try:
-        return sorted(e.name for e in os.scandir(path) if e.is_dir() and not hidden(e.name))
+        inner = [e for e in os.scandir(path) if e.is_dir() and not hidden(e.name)]
+        return sorted(e.name for e in inner if not folder_of_run.holds_runs(e.path))
     except OSError as error:
         raise UsageError(f"--data {path} cannot be read: {error.strerror or error}") from None
 

@@ -347,6 +347,9 @@ def _split(
     groups: dict[Any, list[int]] = {}
     for i, group in enumerate(task.groups([s.target for s in samples])):
         groups.setdefault(group, []).append(i)
+    most = max([len(mine) for mine in groups.values()], default=0)
+    if of > max(most, 1):
+        raise UsageError(f"--folds {of}: some would have nothing to test, as {most} {listing.noun}s {'are the most that a ' + task.one + ' has' if len(groups) > 1 else 'is all there are'}: --folds {most}, or fewer")  # fmt: skip
     for number, mine in enumerate(groups.values()):
         free = [i for i in mine if samples[i].part in ("", "train")]
         free.sort(key=lambda i: _rank(samples[i], root))

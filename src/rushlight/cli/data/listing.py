@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from ..errors import UsageError, printable
@@ -152,7 +153,7 @@ def _check(path: str, classes: list[str]) -> None:
     if len(classes) == 1:
         inner = folders_in(os.path.join(path, classes[0])) if os.path.isdir(path) else []
         more = "a folder of other pictures or texts" if os.path.isdir(path) else "lines of another"
-        hint = f"did you mean --data {os.path.join(path, classes[0])}?" if len(inner) > 1 else (
+        hint = f"did you mean --data {shlex.quote(os.path.join(path, classes[0]))}?" if len(inner) > 1 else (
             f"a classifier needs two or more; add {more}")  # fmt: skip
         raise UsageError(f"--data {path}: only one class, {classes[0]!r}: {hint}")
 

@@ -180,7 +180,7 @@ def with_coco(path: str, files: dict[str, str]) -> Listing:
         try:
             made += _of_file(path, file, part, _read(file), names, left)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise UsageError(f"--data {file} is not as COCO's files are: {type(error).__name__}: {printable(str(error))}") from None  # fmt: skip
+            raise UsageError(f"--data {file} is not as COCO's files are: {'it lacks ' if isinstance(error, KeyError) else ''}{printable(str(error))}") from None  # fmt: skip
     notes = []
     if left["crowd"]:
         notes.append(f"{counted(left['crowd'], 'crowd')} of no single thing: left out.")
@@ -201,6 +201,8 @@ def _of_file(path: str, file: str, part: str, content: Any, names: list[str], le
             number[category["id"]] = names.index(name)
     of: dict[Any, list[Any]] = {}
     for one in content["annotations"]:
+        if one["category_id"] not in number:
+            raise ValueError(f"no category has the id {one['category_id']!r}, which is an annotation's category_id")  # fmt: skip
         of.setdefault(one["image_id"], []).append(one)
     places = _places(path, file, part)
     pictures = [_where(places, str(image["file_name"])) for image in content["images"]]

@@ -31,13 +31,15 @@ _MARKS = ("last.pth", "args.json")
 _LINGER_S = 3.0  # what a killed run's loaders may still live, with its lock
 
 
-def choose(asked: str | None, resume: bool) -> str:
+def choose(asked: str | None, resume: bool, data: str | None = None) -> str:
     """Where the run's files go: the folder asked for, or the next free one after it.
 
     Without --out the folder is made here and now, so that two runs that start together have two.
     """
     if resume:
         return asked or _newest() or DEFAULT
+    if asked and data and _is_data(asked, data):
+        raise UsageError(f"--out {asked} is a folder of --data {data}, and a run does not write among its files: choose one of its own")  # fmt: skip
     number = 1
     folder = first = asked or DEFAULT
     while not (_made(folder) if asked is None else _free(folder)):
@@ -48,6 +50,23 @@ def choose(asked: str | None, resume: bool) -> str:
 
 def _free(folder: str) -> bool:
     return not any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+
+
+def _is_data(folder: str, data: str) -> bool:
+    """Whether the folder, or what it lies in, is a part of the data set: none of a run, and not empty."""
+    inside = os.path.realpath(folder) + os.sep
+    there = os.path.isdir(folder) and os.path.isdir(data) and bool(os.listdir(folder))
+    return there and inside.startswith(os.path.join(os.path.realpath(data), "")) and not holds_runs(folder)  # fmt: skip
+
+
+def holds_runs(folder: str) -> bool:
+    """Whether a folder is a run, or has runs in it, as `runs` has: none with samples of a class."""
+    first, last = os.path.split(DEFAULT)
+    begun = os.path.basename(folder) == first and os.path.isdir(os.path.join(folder, last))
+    with contextlib.suppress(OSError):
+        inner = [e.path for e in os.scandir(folder) if e.is_dir()]
+        return begun or not all(map(_free, (folder, *inner)))
+    return False
 
 
 def _made(folder: str) -> bool:

@@ -403,13 +403,13 @@ class Run:
         weights = 1 / rl.tensor(rarest, dtype=rl.float64)
         return rl.multinomial(weights, len(rarest), replacement=True, generator=generator).tolist()
 
+    def _check_finite(self, part: str, epoch: int, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise UsageError(f"the {part}loss of epoch {epoch} is {loss}: the steps are too long, try a smaller --lr than {self.args.lr}")  # fmt: skip
+
     def _close_epoch(self, progress: Progress) -> None:
         total, good, seen = self.sums
-        if not math.isfinite(total):
-            raise UsageError(
-                f"the loss of epoch {self.epoch + 1} is {total / seen}: the steps are too long, try a "
-                f"smaller --lr than {self.args.lr}"
-            )
+        self._check_finite("", self.epoch + 1, total / seen)
         self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0.0, 0]
         key = self.task.score
         line = {"epoch": self.epoch, "train_loss": total / seen, **({f"train_{key}": good / seen} if self.task.in_steps else {}),
@@ -420,6 +420,7 @@ class Run:
         if self.images.val is not None:
             self.hook("on_validation_start", self.shown)
             found = self._measure(self.images.val)
+            self._check_finite("validation ", self.epoch, found.loss)
             line.update({"val_loss": found.loss, f"val_{key}": found.score})
             said += f"  validation {'' if self.task.in_steps else self.task.score_name + ' '}{self.task.shown(found.score)}"
             self.hook("on_validation_end", self.shown)

@@ -69,10 +69,10 @@ def join(args: Namespace) -> None:
         args.quiet = True
 
 
-def folder(args: Namespace, choose: Callable[[str | None, bool], str]) -> str:
+def folder(args: Namespace, choose: Callable[[str | None, bool, str | None], str]) -> str:
     """The folder of the run, which the first rank chooses; a job that was started again goes on in its own."""
     if not several():
-        return choose(args.out, args.resume)
+        return choose(args.out, args.resume, args.data)
     note = os.path.join(
         tempfile.gettempdir(), f"rushlight-job-{launcher('RUSHLIGHT_JOB') or 'none'}"
     )
@@ -85,7 +85,7 @@ def folder(args: Namespace, choose: Callable[[str | None, bool], str]) -> str:
             if os.path.exists(os.path.join(before, "last.pth")):
                 return before, True
             return before, False
-        found = choose(args.out, args.resume)
+        found = choose(args.out, args.resume, args.data)
         if int(launcher("TORCHELASTIC_MAX_RESTARTS") or 0) > 0:
             with open(note, "w") as f:
                 f.write(found)

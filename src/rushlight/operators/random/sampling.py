@@ -163,6 +163,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         tensor([  2., 117.])
     """
     floating("poisson_cpu", input.dtype)
+    real("poisson_cpu", input.dtype)
     return _poisson(input, stream=stream_for(generator, input.device, "poisson"))
 
 
