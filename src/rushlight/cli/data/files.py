@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import UsageError
 from ..tasks.classification import Classification
-from ..training import folder_of_run
 from .inputs import Inputs
+
+DEFAULT = os.path.join("runs", "train")  # the folder of a run
+# These tell that a folder holds a run that could be lost; the second is there before the first epoch ends.
+_MARKS = ("last.pth", "args.json")
 
 
 class Sample(NamedTuple):
@@ -42,11 +46,26 @@ class Listing(NamedTuple):
         return "picture" if self.inputs is None else self.inputs.noun
 
 
+def is_free(folder: str) -> bool:
+    """Whether a folder has nothing of a run."""
+    return not any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+
+
+def holds_runs(folder: str) -> bool:
+    """Whether a folder is a run, or has runs in it, as `runs` has: none with samples of a class."""
+    first, last = os.path.split(DEFAULT)
+    begun = os.path.basename(folder) == first and os.path.isdir(os.path.join(folder, last))
+    with contextlib.suppress(OSError):
+        inner = [e.path for e in os.scandir(folder) if e.is_dir()]
+        return begun or not all(map(is_free, (folder, *inner)))
+    return False
+
+
 def folders_in(path: str) -> list[str]:
     """The names of the folders inside, without hidden ones and those of runs."""
     try:
         inner = [e for e in os.scandir(path) if e.is_dir() and not hidden(e.name)]
-        return sorted(e.name for e in inner if not folder_of_run.holds_runs(e.path))
+        return sorted(e.name for e in inner if not holds_runs(e.path))
     except OSError as error:
         raise UsageError(f"--data {path} cannot be read: {error.strerror or error}") from None
 

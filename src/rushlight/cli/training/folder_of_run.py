@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import config
+from ..data.files import DEFAULT, holds_runs, is_free
 from ..errors import UsageError
 
 try:
@@ -25,9 +26,6 @@ except ImportError:  # Windows
 if TYPE_CHECKING:
     from argparse import Namespace
 
-DEFAULT = os.path.join("runs", "train")
-# These tell that a folder holds a run that could be lost; the second is there before the first epoch ends.
-_MARKS = ("last.pth", "args.json")
 _LINGER_S = 3.0  # what a killed run's loaders may still live, with its lock
 
 
@@ -42,14 +40,10 @@ def choose(asked: str | None, resume: bool, data: str | None = None) -> str:
         raise UsageError(f"--out {asked} is a folder of --data {data}, and a run does not write among its files: choose one of its own")  # fmt: skip
     number = 1
     folder = first = asked or DEFAULT
-    while not (_made(folder) if asked is None else _free(folder)):
+    while not (_made(folder) if asked is None else is_free(folder)):
         number += 1
         folder = f"{first}-{number}"
     return folder
-
-
-def _free(folder: str) -> bool:
-    return not any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
 
 
 def _is_data(folder: str, data: str) -> bool:
@@ -57,16 +51,6 @@ def _is_data(folder: str, data: str) -> bool:
     inside = os.path.realpath(folder) + os.sep
     there = os.path.isdir(folder) and os.path.isdir(data) and bool(os.listdir(folder))
     return there and inside.startswith(os.path.join(os.path.realpath(data), "")) and not holds_runs(folder)  # fmt: skip
-
-
-def holds_runs(folder: str) -> bool:
-    """Whether a folder is a run, or has runs in it, as `runs` has: none with samples of a class."""
-    first, last = os.path.split(DEFAULT)
-    begun = os.path.basename(folder) == first and os.path.isdir(os.path.join(folder, last))
-    with contextlib.suppress(OSError):
-        inner = [e.path for e in os.scandir(folder) if e.is_dir()]
-        return begun or not all(map(_free, (folder, *inner)))
-    return False
 
 
 def _made(folder: str) -> bool:
@@ -135,7 +119,7 @@ def make(folder: str, resume: bool = False) -> int | None:
     except OSError as error:
         raise _cannot_write(folder, error) from None
     held = _hold(folder)
-    if not resume and not _free(folder):  # somebody was quicker since it was chosen
+    if not resume and not is_free(folder):  # somebody was quicker since it was chosen
         release(held)
         raise _in_use(folder)
     return held
