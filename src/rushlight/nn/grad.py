@@ -8,7 +8,7 @@ from typing import Any
 from ..core.gradients.differentiate import grad
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
-from . import functional as F
+from ..operators.layers import conv
 
 __all__ = [
     "conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input",
@@ -57,7 +57,7 @@ def _input_gradient(n: int) -> Callable[..., Tensor]:
     ) -> Tensor:
         with enable_grad():
             x = weight.detach().new_zeros(tuple(input_size)).requires_grad_()
-            y = getattr(F, f"conv{n}d")(x, weight, None, stride, padding, dilation, groups)
+            y = getattr(conv, f"conv{n}d")(x, weight, None, stride, padding, dilation, groups)
         return grad(y, x, grad_output)[0]
 
     gradient.__name__ = gradient.__qualname__ = f"conv{n}d_input"
@@ -77,7 +77,7 @@ def _weight_gradient(n: int) -> Callable[..., Tensor]:
     ) -> Tensor:
         with enable_grad():
             w = input.detach().new_zeros(tuple(weight_size)).requires_grad_()
-            y = getattr(F, f"conv{n}d")(input, w, None, stride, padding, dilation, groups)
+            y = getattr(conv, f"conv{n}d")(input, w, None, stride, padding, dilation, groups)
         return grad(y, w, grad_output)[0]
 
     gradient.__name__ = gradient.__qualname__ = f"conv{n}d_weight"
