@@ -81,6 +81,22 @@ def test_derivative(scale):
     assert x.grad.tolist() == [5.0, 5.0]
 
 
+def test_rule_under_vmap(scale):
+    asked = []
+
+    def rule(info, in_dims, x, factor):
+        asked.append((*info, *in_dims))
+        return scale(x, factor), in_dims[0]
+
+    library.register_vmap("tests::scale")(rule)
+    library.register_autograd("tests::scale", lambda ctx, g: (g * 5, None))
+    x = rl.ones(2, 3, requires_grad=True)
+    out = rl.vmap(scale, in_dims=(1, None))(x, 5.0)
+    assert out.shape == (3, 2) and asked == [(3, "error", 0, None)]
+    out.sum().backward()
+    assert x.grad.tolist() == [[5.0] * 3] * 2
+
+
 def test_meta_and_devices(scale):
     x = rl.ones(3, device="meta")
     with pytest.raises(RuntimeError, match="no fake impl registered"):

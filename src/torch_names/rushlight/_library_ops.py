@@ -40,6 +40,7 @@ class CustomOpDef:
         self._mutates = mutates
         self._bodies: dict[str | None, Callable] = {}
         self._fake: Callable | None = None
+        self._vmap: Callable | None = None
         self._function = _differentiable(self, None, None)
         self.__name__, self.__doc__ = self._name, fn.__doc__
         self.default = self  # the only overload there is: `ops.mylib.name.default`
@@ -67,6 +68,13 @@ class CustomOpDef:
     ) -> None:
         """The derivative: `backward(ctx, *grads)`; `setup_context(ctx, inputs, output)` keeps what it needs."""
         self._function = _differentiable(self, backward, setup_context)
+
+    def register_vmap(self, func: Callable | None = None, /) -> Any:
+        """The rule under `vmap`: `func(info, in_dims, *args)` gives all samples' outputs and their dims."""
+        if func is None:
+            return self.register_vmap
+        self._vmap = self._function.vmap = func
+        return None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
@@ -118,11 +126,13 @@ def _differentiable(op: CustomOpDef, backward: Any, setup: Any) -> Any:
 
     class RecordedOp(Function):
         @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            result = op._run(args)
+        def forward(*args: Any) -> Any:
+            return op._run(args)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
             if setup is not None:
-                setup(ctx, args, result)
-            return result
+                setup(ctx, inputs, output)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -133,5 +143,7 @@ def _differentiable(op: CustomOpDef, backward: Any, setup: Any) -> Any:
                 )
             return backward(ctx, *grads)
 
+    if op._vmap is not None:
+        RecordedOp.vmap = op._vmap  # type: ignore[assignment,method-assign]
     RecordedOp.__name__ = f"GeneratedBackwardFor_{op._namespace}_{op._name}_default"
     return RecordedOp

@@ -10,8 +10,8 @@ from ._library_ops import CustomOpDef, _defined
 from .core.tensor import Tensor
 
 __all__ = [
-    "CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel", "triton_op",
-    "wrap_triton",
+    "CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel", "register_vmap",
+    "triton_op", "wrap_triton",
 ]  # fmt: skip
 
 
@@ -201,6 +201,29 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Any = No
         tensor([2., 2.])
     """
     _known(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_vmap(op: Any, func: Callable | None = None, /) -> Any:
+    """Give an operator its rule under `vmap`: `CustomOpDef.register_vmap` by the operator or its name.
+
+    Args:
+        op: the operator, or its name.
+        func: `func(info, in_dims, *args)` returns the outputs for all samples, and their dims; without it, a decorator.
+
+    Raises:
+        RuntimeError: if there is no such operator.
+
+    Example:
+        >>> @torch.library.custom_op("docs_f::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> @torch.library.register_vmap("docs_f::double")
+        ... def _(info, in_dims, x):
+        ...     return double(x), in_dims[0]
+        >>> torch.vmap(double)(torch.ones(2))
+        tensor([2., 2.])
+    """
+    return _known(op).register_vmap(func)
 
 
 def __getattr__(name: str) -> Any:
