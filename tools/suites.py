@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -303,7 +304,7 @@ other libraries are in [libraries.md](libraries.md). The rows `pytorch/...` are 
 branch of 2.13 began; their common files are those of the installed PyTorch, and what they name of its inside that is not here stands
 empty (`tools/upstream.py`), so that a test that needs it fails.
 
-| library | version | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |
+| library | version, date of the run | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |
 |---|---|---|---|---|---|
 """
 
@@ -321,7 +322,8 @@ def page(results: dict[str, Any]) -> str:
         label = f"{row['passed']:,}" + (" (a sample)" if row["sample"] else "")
         place = SUITES[name].repository or "the package index"
         good = row["passed"] - len(row["wrong"])
-        rows.append(f"| {name} | {row['version']} | {place} | {label} | {good:,} | {told} |")
+        version = ", ".join(filter(None, (row["version"], row.get("date"))))
+        rows.append(f"| {name} | {version} | {place} | {label} | {good:,} | {told} |")
     return HEAD + "\n".join(rows) + "\n"
 
 
@@ -361,7 +363,7 @@ def main() -> int:
         sample = args.most is not None or (
             args.again and results.get(name, {}).get("sample", False)
         )
-        results[name] = {"version": version, "passed": passed, "sample": sample, "wrong": wrong}
+        results[name] = {"version": version, "date": str(date.today()), "passed": passed, "sample": sample, "wrong": wrong}  # fmt: skip
         libraries.write(RESULTS, results)
         PAGE.write_text(page(results))
         print(f"{name} {version}: {passed - len(wrong)} of {passed} tests pass", flush=True)
