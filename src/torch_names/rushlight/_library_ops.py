@@ -43,7 +43,9 @@ class CustomOpDef:
         self._vmap: Callable | None = None
         self._function = _differentiable(self, None, None)
         self.__name__, self.__doc__ = self._name, fn.__doc__
-        self.default = self._opoverload = self  # the only overload there is: `ops.mylib.name.default`
+        self.default = self._opoverload = (
+            self  # the only overload there is: `ops.mylib.name.default`
+        )
         self.register_kernel(devices, fn)
 
     def register_kernel(self, device_types: Any, fn: Callable | None = None, /) -> Callable:
