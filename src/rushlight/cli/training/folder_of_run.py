@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import config
-from ..data.files import DEFAULT, holds_runs, is_free
+from ..data.marks import DEFAULT, holds_runs, is_free
 from ..errors import UsageError
 
 try:
