@@ -16,6 +16,7 @@ import rushlight as rl
 from engine_late_cases import (
     angles,
     any_dims,
+    fourier,
     moved,
     orders,
     pairs_and_bags,
@@ -298,8 +299,9 @@ def norm(d: Draw) -> Iterator[Case]:
 def reduce(d: Draw) -> Iterator[Case]:
     shape = tuple(d.one(1, 2, 3, 5, 17, 70) for _ in range(d.one(0, 1, 2, 3, 4)))
     if d.one(*range(5)) == 0:
-        shape = (d.one(300, 1000), d.one(300, 1, 5000))
-    x = np.abs(d.floats(*shape))  # of one sign: sums do not cancel
+        shape = (d.one(300, 1000), d.one(300, 1, 2, 3, 7, 5000))
+    x = np.asarray(np.abs(d.floats(*shape)))  # of one sign: sums do not cancel
+    x = np.asarray(x * (1 + 2j), np.complex64) if d.one(0, 0, 1) else x
     dims = d.py.sample(range(len(shape)), d.py.randint(1, len(shape))) if shape else []
     dim = d.one(None, tuple(sorted(dims))) if dims else None
     for keepdim in (True, False):
@@ -412,7 +414,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
-    scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
+    scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections, fourier,
     sampled, orders, moved, angles, special, writes, whole, any_dims, whole_orders, views, systems, pairs_and_bags,
 )}  # fmt: skip
 
@@ -428,7 +430,7 @@ def differs(out: Any, truth: Any, tolerance: float) -> str:
             return f"{a.dtype}{a.shape} instead of {b.dtype}{b.shape}"
         if a.dtype.kind == "V":  # bfloat16
             a, b = a.astype(np.float32), b.astype(np.float32)
-        if a.dtype.kind != "f":
+        if a.dtype.kind not in "fc":
             if not np.array_equal(a, b):
                 return "other integers"
             continue

@@ -280,6 +280,30 @@ def views(d: Draw) -> Iterator[Case]:
     yield "cast", (odd,), to, 0.0
 
 
+def fourier(d: Draw) -> Iterator[Case]:
+    """Sizes of every radix, of large primes, of long lines that are cut; any dims, any steps."""
+    sizes = (1, 2, 3, 4, 5, 7, 8, 12, 16, 30, 33, 47, 59, 64, 101, 240)
+    shape = [d.one(*sizes) for _ in range(d.one(1, 2, 2, 3))]
+    if len(shape) == 3:
+        shape[d.one(0, 1, 2)] = d.one(1, 2, 9)
+    if d.one(*range(8)) == 0:
+        shape = [d.one(512, 1000, 1024, 1009, 20000)]
+    dims = tuple(d.np.permutation(len(shape))[: d.one(1, len(shape))].tolist())
+    order = d.np.permutation(len(shape))
+    small = d.one(0, 1)
+    x = d.np.randn(2, *[shape[i] for i in order]).transpose(0, *(1 + np.argsort(order)))
+    real = x[0].astype(np.float32 if small else np.float64)
+    both = (x[0] + 1j * x[1]).astype(np.complex64 if small else np.complex128)
+    both = both[::-1] if d.one(0, 0, 1) else both
+    tolerance = 1e-6 if small else 2e-15
+    how = {"dims": dims}
+    yield "fft_forward", (both,), how, tolerance
+    yield "fft_backward", (both,), how, tolerance
+    yield "fft_real", (real,), how, tolerance
+    n = max(2 * both.shape[dims[-1]] - d.one(1, 2), 1)
+    yield "fft_to_real", (both,), {"dims": dims, "n": n}, tolerance
+
+
 def systems(d: Draw) -> Iterator[Case]:
     """Linear systems of matrices that are far from singular."""
     n, batch = d.one(1, 2, 5, 8, 17, 33, 64), d.one((), (3,), (2, 2))

@@ -189,11 +189,14 @@ def stretched(d: Draw) -> Iterator[Case]:
         sizes = [n if d.one(0, 1, 1) else 1 for n in shape]
         x = d.laid(*sizes[d.one(0, 0, 1) :]) + np.float32(3)
         x = np.broadcast_to(x, shape) if d.one(0, 0, 1) else x
-        return x[..., :: d.one(-1, 2)] if d.one(*range(6)) == 0 else x
+        return x[..., ::-1] if d.one(*range(6)) == 0 else x
 
     for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
-        a = part()
-        yield name, (a, part() if a.shape[-1] in (1, shape[-1]) else a[..., :1]), {}, 0.0
+        a, b = part(), part()
+        a, b = (x[..., :: d.one(1, 1, 2)] for x in (a, b))
+        joint = max(a.shape[-1], b.shape[-1])
+        a, b = (x if x.shape[-1] == joint else x[..., :1] for x in (a, b))
+        yield name, (a, b), {}, 0.0
         yield "neg", (a,), {}, 0.0
     x = d.laid(*[n if d.one(0, 1) else 1 for n in shape])
     wanted = (d.one(1, 2), *[n if m == 1 else m for n, m in zip(shape, x.shape)])

@@ -24,7 +24,7 @@ def refuse(*arrays, **attrs):
     return None
 
 print(_native.instruction_set())
-for family in ("conv", "depthwise", "matmul", "pool", "point", "softmax", "norm", "systems"):
+for family in ("conv", "depthwise", "matmul", "pool", "point", "softmax", "norm", "systems", "fourier"):
     for seed in range(4):
         for name, arrays, attrs, tolerance in FAMILIES[family](Draw(seed)):
             with np.errstate(all="ignore"):

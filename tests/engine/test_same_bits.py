@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
+import rushlight.fft
 import rushlight.nn.functional as F
 
 
@@ -27,6 +28,7 @@ CASES = {
     "matmul": (lambda x, w: x @ w, (513, 257), (257, 129)),
     "softmax": (lambda x: F.log_softmax(x, 1), (513, 257)),
     "avg_pool": (lambda x: F.avg_pool2d(x, 3, 2), (16, 16, 31, 31)),
+    "fft": (lambda x: rl.view_as_real(rl.fft.rfft2(x)), (37, 30, 101)),
     "embedding": (lambda w: F.embedding(rl.arange(4000) % 50, w), (50, 64)),
 }  # fmt: skip
 

@@ -85,8 +85,11 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     ("fully masked or infinite scores: PyTorch's blocks rescale, ours subtract the maximum of the row", {
         "inf nan": "F.scaled_dot_product_attention",
     }),
-    ("PyTorch's FFT leaves lanes that hold a NaN; NumPy's spreads it over the row, as the sum says", {
+    ("PyTorch's FFT leaves lanes that hold a NaN; ours spreads it over the row, as the sum says", {
         "inf nan": "fft.ifft fft.rfft fft.ihfft fft.ihfftn",
+    }),
+    ("an even number of reals is transformed as half as many complex numbers, told apart by differences: of infinities they are NaN", {
+        "inf max": "fft.rfft2 fft.rfftn fft.ihfft2 stft",
     }),
     ("Welford's mean of an infinity is NaN in PyTorch; here it is the infinity", {
         "d:inf": "F.layer_norm",

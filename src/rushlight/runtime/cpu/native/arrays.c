@@ -100,7 +100,7 @@ static PyArrayObject *array_lent(int ndim, const npy_intp *shape, const npy_intp
     return ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, block, NPY_ARRAY_WRITEABLE, NULL));
 }
 
-static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+PyArrayObject *array_laid(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
     if (given) {
         PyArrayObject *lent = take_given(ndim, shape, strides, type);
         if (lent) return lent;
@@ -109,7 +109,7 @@ static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp
 }
 
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type) {
-    return array_made(ndim, shape, NULL, type);
+    return array_laid(ndim, shape, NULL, type);
 }
 
 PyArrayObject *array_like(PyArrayObject *a) {
@@ -118,7 +118,7 @@ PyArrayObject *array_like(PyArrayObject *a) {
 
 PyArrayObject *array_dense(PyArrayObject *a) {
     const int plain = PyArray_IS_C_CONTIGUOUS(a);
-    return array_made(PyArray_NDIM(a), PyArray_DIMS(a), plain ? NULL : PyArray_STRIDES(a), PyArray_TYPE(a));
+    return array_laid(PyArray_NDIM(a), PyArray_DIMS(a), plain ? NULL : PyArray_STRIDES(a), PyArray_TYPE(a));
 }
 
 int is_filled(PyArrayObject *a) {
@@ -216,7 +216,7 @@ PyArrayObject *array_channels_last(int ndim, const npy_intp *shape) {
         step *= shape[i];
     }
     strides[0] = step;
-    return array_made(ndim, shape, strides, NPY_FLOAT32);
+    return array_laid(ndim, shape, strides, NPY_FLOAT32);
 }
 
 PyArrayObject *array_columns(int ndim, const npy_intp *shape, int type) {
@@ -228,7 +228,7 @@ PyArrayObject *array_columns(int ndim, const npy_intp *shape, int type) {
         strides[i] = step;
         step *= shape[i];
     }
-    return array_made(ndim, shape, strides, type);
+    return array_laid(ndim, shape, strides, type);
 }
 
 int is_channels_last(PyArrayObject *a) {

@@ -47,6 +47,7 @@ static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
 }
 
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
+PyArrayObject *array_laid(int ndim, const npy_intp *shape, const npy_intp *strides, int type); /* or of these strides, without gaps */
 
 /* Attributes; -1 with an exception when one is absent. */
 int attr_dims(PyObject *attrs, const char *name, idx *out, int n);
@@ -174,6 +175,6 @@ extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_ent
     scatter_entries[], group_entries[], nll_entries[], join_entries[],
     loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[], order_entries[], special_entries[], ctc_entries[], sample_entries[], select_entries[], scan_entries[], cast_entries[],
     whole_entries[], window_entries[], sort_entries[], linear_entries[],
-    distance_entries[], picture_entries[];
+    distance_entries[], picture_entries[], fft_entries[];
 
 #endif

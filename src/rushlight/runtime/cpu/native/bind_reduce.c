@@ -10,6 +10,10 @@ typedef struct {
 
 /* Rows added in blocks of 64 before the blocks are added: errors grow slowly, as in a pairwise sum. */
 static void add_rows(const float *x, idx rows, idx step, idx n, float *out) {
+    if (n > 1 && n <= FEW_SUMS && step == n) {
+        RL->sum_columns(n, x, rows, out);
+        return;
+    }
     float block[1024];
     for (idx t = 0; t < n; t += 1024) { /* columns that stay in the first cache */
         const idx width = n - t < 1024 ? n - t : 1024;
@@ -68,6 +72,10 @@ static void keep_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
             continue;
         }
         float *to = s->out + k * s->tail, *each = s->parts + i * s->tail;
+        if (s->outer == 1) {
+            add_rows(s->x + k * row, s->inner, s->tail, s->tail, to);
+            continue;
+        }
         memset(to, 0, (size_t)s->tail * 4);
         for (idx o = 0; o < s->outer; o++) {
             add_rows(s->x + (o * s->keep + k) * row, s->inner, s->tail, s->tail, each);
@@ -89,16 +97,22 @@ static int sum_run(Sum *s) {
     return 0;
 }
 
-/* Sort dims into the four groups; false when they alternate more often. */
+static idx parts_of(PyArrayObject *x) { return PyArray_TYPE(x) == NPY_COMPLEX64 ? 2 : 1; }
+
+/* float32, or complex numbers of two */
+static PyArrayObject *summed(Call *c) { return typed(c, 0, c->count && is_type(c->args[0], NPY_COMPLEX64) ? NPY_COMPLEX64 : NPY_FLOAT32); }
+
+/* Sort dims into the four groups, behind them the two parts of complex numbers; false when they alternate more often. */
 static int sum_groups(Sum *s, PyArrayObject *x, const char *reduced) {
     idx *group[4] = {&s->outer, &s->keep, &s->inner, &s->tail};
     int at = 0;
     s->outer = s->keep = s->inner = s->tail = 1;
-    for (int i = 0; i < PyArray_NDIM(x); i++) {
-        if (PyArray_DIM(x, i) == 1) continue;
-        while (at < 4 && (at % 2 == 0) != reduced[i]) at++;
+    for (int i = 0; i <= PyArray_NDIM(x); i++) {
+        const idx size = i < PyArray_NDIM(x) ? PyArray_DIM(x, i) : parts_of(x);
+        if (size == 1) continue;
+        while (at < 4 && (at % 2 == 0) != (i < PyArray_NDIM(x) && reduced[i])) at++;
         if (at == 4) return 0;
-        *group[at] *= PyArray_DIM(x, i);
+        *group[at] *= size;
     }
     if (s->inner == 1) { /* sums over leading dims only are columns */
         s->inner = s->outer;
@@ -121,9 +135,9 @@ static void scale_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 
 static void sum_over(Call *c, PyArrayObject *x, const char *reduced, int ndim, const npy_intp *shape, float scale) {
     Sum s = {.x = DATA(x)};
-    if (!need(c, sum_groups(&s, x, reduced)) || !(s.out = new_floats(c, ndim, shape))) return;
+    if (!need(c, sum_groups(&s, x, reduced)) || !(s.out = new_array(c, ndim, shape, PyArray_TYPE(x)))) return;
     if (sum_run(&s) < 0) fail(c);
-    Scale by = {s.out, PyArray_SIZE(c->result[0]), scale};
+    Scale by = {s.out, PyArray_SIZE(c->result[0]) * parts_of(x), scale};
     if (!c->ends && scale != 1.0f) run_once(scale_part, &by, (double)by.n);
 }
 
@@ -148,7 +162,7 @@ static void sum(Call *c) {
         whole_sum(c);
         return;
     }
-    PyArrayObject *x = floats(c, 0);
+    PyArrayObject *x = summed(c);
     char reduced[DIMS];
     npy_intp shape[DIMS];
     const int keepdim = flag_of(c, "keepdim");
@@ -163,7 +177,7 @@ static void sum(Call *c) {
 }
 
 static void sum_to_size(Call *c) {
-    PyArrayObject *x = floats(c, 0);
+    PyArrayObject *x = summed(c);
     PyObject *target = attr_of(c, "shape");
     if (!x || !target || !need(c, PyTuple_Check(target) && PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0)) return;
     const int ndim = PyArray_NDIM(x), lead = ndim - (int)PyTuple_GET_SIZE(target);

@@ -430,6 +430,36 @@ static float K(sum)(const float *x, idx n) {
     return (float)(all + (double)rest);
 }
 
+/* Sums of n columns that lie beside each other, a few of them: as many vectors as columns begin with the first column again. */
+INLINE void K(sum_few)(const int n, const float *x, idx rows, float *out) {
+    const int vectors = n < 4 ? 2 * n : n;
+    double all[FEW_SUMS] = {0};
+    idx i = 0;
+    while (i + vectors * VL <= rows * n) {
+        const idx end = rows * n - i > 1024 * vectors * VL ? i + 1024 * vectors * VL : rows * n;
+        vf s[FEW_SUMS] = {{0}};
+        for (; i + vectors * VL <= end; i += vectors * VL)
+            UNROLL for (int k = 0; k < vectors; k++) s[k] += load(x + i + k * VL);
+        for (int k = 0; k < vectors * VL; k += n)
+            for (int c = 0; c < n; c++) all[c] += (double)((const float *)s)[k + c];
+    }
+    for (; i < rows * n; i += n)
+        for (int c = 0; c < n; c++) all[c] += (double)x[i + c];
+    for (int c = 0; c < n; c++) out[c] = (float)all[c];
+}
+
+static void K(sum_columns)(idx n, const float *x, idx rows, float *out) {
+    switch (n) {
+    case 2: K(sum_few)(2, x, rows, out); break;
+    case 3: K(sum_few)(3, x, rows, out); break;
+    case 4: K(sum_few)(4, x, rows, out); break;
+    case 5: K(sum_few)(5, x, rows, out); break;
+    case 6: K(sum_few)(6, x, rows, out); break;
+    case 7: K(sum_few)(7, x, rows, out); break;
+    case 8: K(sum_few)(8, x, rows, out); break;
+    }
+}
+
 /* The largest number of a row, or the smallest; NaN where there is one. */
 static float K(extreme)(int low, const float *x, idx n) {
     float best = x[0];

@@ -67,6 +67,7 @@ void K(images)(Loops *to) {
 #include "k_sample.h"
 #include "k_random.h"
 #include "k_linear.h"
+#include "k_fft.h"
 
 void K(products)(Loops *to) {
     HAS(widen) HAS(narrow)
@@ -79,6 +80,7 @@ void K(products)(Loops *to) {
     HAS(sample_axis) HAS(sample_join)
     HAS(twist) HAS(temper) HAS(fractions) HAS(below) HAS(normals) HAS(scaled_f) HAS(scaled_d)
     HAS(solve_panel_f) HAS(solve_panel_d) HAS(solve_column_f) HAS(solve_column_d) HAS(cholesky_f) HAS(cholesky_d)
+    HAS(fft_f) HAS(fft_d)
 }
 #endif
 
@@ -99,7 +101,7 @@ void K(products)(Loops *to) {
 void K(numbers)(Loops *to) {
     HAS(relu) HAS(relu_grad) HAS(unary) HAS(unary_grad) HAS(binary) HAS(binary_scalar) HAS(active) HAS(active_grad)
     HAS(whole_divide) HAS(log_gamma)
-    HAS(sum) HAS(extreme) HAS(add_into)
+    HAS(sum) HAS(sum_columns) HAS(extreme) HAS(add_into)
     HAS(three) HAS(lerp_by) HAS(mix_rows) HAS(mix_places)
     HAS(loss) HAS(loss_grad)
     HAS(softmax) HAS(softmax_sums) HAS(softmax_again) HAS(softmax_grad) HAS(softmax_columns) HAS(softmax_columns_grad)

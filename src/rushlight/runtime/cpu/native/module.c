@@ -228,7 +228,7 @@ static const Entry *const families[] = {
     conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries, attention_entries,
     softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
     scatter_entries, group_entries, nll_entries, join_entries, loss_entries, view_entries, row_entries, row_group_entries,
-    three_entries, resample_entries, order_entries, special_entries, ctc_entries, sample_entries, select_entries, scan_entries, cast_entries, whole_entries, window_entries, sort_entries, linear_entries, distance_entries, picture_entries,
+    three_entries, resample_entries, order_entries, special_entries, ctc_entries, sample_entries, select_entries, scan_entries, cast_entries, whole_entries, window_entries, sort_entries, linear_entries, distance_entries, picture_entries, fft_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 

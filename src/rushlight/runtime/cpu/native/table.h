@@ -26,6 +26,33 @@ typedef struct {
     int add;
 } Gemm;
 
+/* A Fourier transform of n complex numbers: by steps, or, of a size that has a large prime in it, by chirps and an inner one. */
+#define MOST_RADIX 48
+#define FFT_STEPS 48
+typedef struct Fft {
+    idx n, room; /* room: complex numbers of each of two blocks in which it works */
+    int steps, radix[FFT_STEPS];
+    const void *turns[FFT_STEPS], *roots[FFT_STEPS]; /* of each step, pairs of the type */
+    const struct Fft *inner;
+    const void *chirp, *filter;
+    const void *halves; /* of a transform of 2n real numbers */
+} Fft;
+
+/* As many lines as a vector has lanes, or fewer: the lanes behind the last one read it once more. */
+enum { FFT_COMPLEX, FFT_TO_HALF, FFT_FROM_HALF, FFT_BACK }; /* the last: complex, too, as a kernel says it */
+#define MOST_LANES 16
+typedef struct {
+    const Fft *fft; /* of half the size for an even number of reals */
+    int kind, back, lanes;
+    idx n, from_step, to_step; /* steps in numbers of the type, of which a complex one has two */
+    char *from[MOST_LANES], *to[MOST_LANES];
+    void *a, *b;
+    const void *turn; /* what the results are multiplied by, pairs for the lanes, those of the next result turn_step pairs behind; or NULL */
+    idx turn_step;
+} Lines;
+
+#define FEW_SUMS 8
+
 /* A convolution brought to its simplest form: out[o][q] = sum_k w[k][o] * buf[tap[k] + q].
  * Vectors of VL neighbouring results start at `from[v]` in the buffer and go to `to[v]`. */
 typedef struct {
@@ -102,6 +129,7 @@ typedef struct {
     void (*active)(int which, const float *h, const float *x, float *y, idx n);
     void (*active_grad)(int which, const float *h, const float *g, const float *x, float *out, idx n);
     float (*sum)(const float *x, idx n);
+    void (*sum_columns)(idx n, const float *x, idx rows, float *out); /* of rows of n, from 2 to FEW_SUMS */
     float (*extreme)(int low, const float *x, idx n); /* n > 0 */
     void (*add_into)(float *y, const float *x, idx n);
     /* k_loss.h: `by`: what slopes are multiplied with */
@@ -169,6 +197,9 @@ typedef struct {
     void (*solve_panel_d)(idx n, const double *a, idx a_row, idx a_col, int unit, double *x, idx x_row, int across);
     void (*solve_column_f)(idx n, const float *a, idx step, int by_rows, int upper, int unit, float *x);
     void (*solve_column_d)(idx n, const double *a, idx step, int by_rows, int upper, int unit, double *x);
+    /* k_fft.h */
+    void (*fft_f)(const Lines *);
+    void (*fft_d)(const Lines *);
     int (*cholesky_f)(idx n, float *u, idx step);
     int (*cholesky_d)(idx n, double *u, idx step);
 } Loops;
