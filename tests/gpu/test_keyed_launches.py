@@ -69,6 +69,15 @@ def test_attributes_are_told_apart(keyed):
     assert [attrs for _, attrs in seen.prepared] == [{"to": a}, {"to": b}, {"of": a}]
 
 
+def test_texts_are_told_apart_by_what_they_say(keyed):
+    seen = Seen()
+    call = keyed(seen.body, seen.prepare)
+    x = array((4,))
+    for _ in range(2):
+        call(x, mode="".join(["bi", "linear"])), call(x, mode="nearest")
+    assert [attrs["mode"] for _, attrs in seen.prepared] == ["bilinear", "nearest"]
+
+
 def test_tuples_are_told_apart_by_what_they_hold(keyed):
     seen = Seen()
     call = keyed(seen.body, seen.prepare)
