@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+import rushlight
+import rushlight.fx
 import rushlight.utils._pytree as ours
 
 theirs = pytest.importorskip("torch.utils._pytree")
+torch = pytest.importorskip("torch")
 Pair = namedtuple("Pair", "left right")
 TREES: list[Any] = [
     1,
@@ -52,6 +55,23 @@ def test_texts(tree: Any) -> None:
     assert ours.treespec_loads(text) == spec
     assert theirs.treespec_loads(text) == theirs.tree_structure(tree)
     assert ours.treespec_pprint(spec) == theirs.treespec_pprint(theirs.tree_structure(tree))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda lib: lib.Size([2, 3]),
+        lambda lib: lib.fx.immutable_collections.immutable_list([1, (2,)]),
+        lambda lib: lib.fx.immutable_collections.immutable_dict(a=1),
+    ],
+    ids=["Size", "immutable_list", "immutable_dict"],
+)
+def test_own_containers(make: Any) -> None:
+    """Shapes and the containers of a graph's arguments are taken apart, and put together as PyTorch does."""
+    mine, its = make(rushlight), make(torch)
+    assert ours.tree_leaves(mine) == theirs.tree_leaves(its)
+    back, expected = (lib.tree_map(lambda x: x + 1, v) for lib, v in ((ours, mine), (theirs, its)))
+    assert back == expected and type(back).__name__ == type(expected).__name__
 
 
 def test_errors() -> None:

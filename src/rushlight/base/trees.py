@@ -6,6 +6,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, cast
 
+from .shapes import Size
+
 __all__ = [
     "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten",
     "tree_is_leaf", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
@@ -50,6 +52,7 @@ _KINDS: dict[type, _Container] = {
         lambda vs, context: defaultdict(context[0], zip(context[1], vs)),
     ),
     deque: _Container(lambda d: (list(d), d.maxlen), lambda vs, maxlen: deque(vs, maxlen=maxlen)),
+    Size: _Container(lambda x: (list(x), None), lambda vs, _: tuple(vs)),
 }
 _NAMED = _Container(lambda x: (list(x), type(x)), lambda vs, cls: cls(*vs))
 
