@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ What does not run says why. Names are what is missing most often: `rushlight run
 
 **{libraries} libraries, {green} of them whole; {good} of {total} uses run.**
 
-| library | version | runs | does not run, and why |
+| library | version, day of the run | runs | does not run, and why |
 |---|---|---|---|
 """
 
@@ -227,7 +228,8 @@ def page(results: dict[str, Any]) -> str:
             if why is not None:
                 reasons.setdefault(why.replace("|", "\\|"), []).append(words(use))
         told = "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
-        rows.append(f"| {row['library']} | {row['version']} | {', '.join(runs)} | {told} |")
+        version = ", ".join(row[key] for key in ("version", "date") if key in row)
+        rows.append(f"| {row['library']} | {version} | {', '.join(runs)} | {told} |")
         good, total, green = good + len(runs), total + len(uses), green + (not reasons)
     head = HEAD.format(rtol=RTOL, libraries=len(rows), green=green, good=good, total=total)
     return head + "\n".join(rows) + "\n" + TAIL
@@ -281,7 +283,12 @@ def main() -> int:
         python = python_of[name]
         uses = judged(run_uses(python, files()[name], []), expected.get(name, {}))
         version = version_of(python, library)
-        results[name] = {"library": library, "version": version, "uses": uses}
+        results[name] = {
+            "library": library,
+            "version": version,
+            "date": f"{date.today()}",
+            "uses": uses,
+        }
         wrong = {use: why for use, why in uses.items() if why is not None}
         bad += len(wrong)
         print(f"{library} {version}: {len(uses) - len(wrong)} of {len(uses)} uses run", flush=True)

@@ -401,3 +401,37 @@ def test_what_is_left_out_of_a_function_written_in_python_is_told_by_name(name):
         return seen[0]
 
     assert told(rushlight) == told(torch)
+
+
+@BOTH
+def test_as_subclass_is_a_view(lib):
+    """Gradients go through it to the tensor it was made of, whose memory and version it shares."""
+    cls, _ = kind(lib)
+    x = lib.ones(3, requires_grad=True)
+    y = x.as_subclass(cls)
+    assert not y.is_leaf and y._base is x
+    (y * 3).as_subclass(lib.Tensor).sum().backward()
+    assert x.grad.tolist() == [3, 3, 3]
+    plain = lib.zeros(2)
+    plain.as_subclass(cls).add_(1)
+    assert plain.tolist() == [1, 1] and plain._version == 1
+    with lib.no_grad():
+        assert x.as_subclass(cls).requires_grad and x.as_subclass(cls).is_leaf
+
+
+@BOTH
+def test_gradients_that_nobody_asked_for(lib):
+    """A Function may answer anything in the place of an input that needs no gradient."""
+
+    class Times(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, times):
+            return x * times.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2, lib.ones(7)
+
+    x = lib.ones(3, requires_grad=True)
+    Times.apply(x, lib.ones(2)).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]

@@ -15,16 +15,17 @@ from rushlight.vision.models import (
     vision_transformer,
 )
 
-FAMILIES = ("convnext", "densenet", "efficientnet", "googlenet", "inception", "mnasnet", "mobilenet_v3", "regnet",
+FAMILIES = ("convnext", "densenet", "efficientnet", "googlenet", "inception", "maxvit", "mnasnet", "mobilenet_v3", "regnet",
             "shufflenet", "swin", "vit")  # fmt: skip
 NAMES = [n for n in models.list_models() if n.startswith(FAMILIES)]
 
-# What torchvision 0.28 gives for manual_seed(0), 10 classes and linspace(-1, 1) as two pictures of 64 x 64: the first four of the first.
+# What torchvision 0.28 gives for manual_seed(0), 10 classes and linspace(-1, 1) as two pictures of 64 x 64 (MaxViT: of 224 x 224): the first four of the first.
 FROM_TORCHVISION = {
     "shufflenet_v2_x0_5": [-0.0220724, -0.0302601, 0.00712999, 0.0144014],
     "regnet_x_400mf": [-0.0191996, 0.0201735, 0.00915625, -0.0291994],
     "regnet_y_400mf": [-0.0159318, 0.00250133, 0.00273836, -0.000271648],
     "densenet121": [-0.156388, 0.000434987, -0.161174, -0.584445],
+    "maxvit_t": [-0.0060876, -0.34917, 0.0900628, 0.220386],
     "swin_t": [-0.597321, 0.238957, 0.340096, 0.0939397],
     "swin_v2_t": [0.0186979, 0.445645, 0.681326, 0.37779],
     "convnext_tiny": [-0.0799562, 0.378583, 0.656637, -0.151033],
@@ -34,7 +35,7 @@ FROM_TORCHVISION = {
 
 
 def test_there_are_many() -> None:
-    assert len(NAMES) == 57
+    assert len(NAMES) == 58
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +57,8 @@ def test_numbers_of_parameters(name: str) -> None:
 def test_numbers_of_torchvision(name: str) -> None:
     torch.manual_seed(0)
     model = models.get_model(name, num_classes=10).eval()
-    x = torch.linspace(-1, 1, 2 * 3 * 64 * 64).reshape(2, 3, 64, 64)
+    side = 224 if name == "maxvit_t" else 64
+    x = torch.linspace(-1, 1, 2 * 3 * side * side).reshape(2, 3, side, side)
     with torch.no_grad():
         y = model(x)[0, :4].numpy()
     np.testing.assert_allclose(y, FROM_TORCHVISION[name], rtol=2e-3, atol=1e-14)
@@ -70,6 +72,7 @@ SMALL = {
         [efficientnet.MBConvConfig(1, 3, 1, 8, 8, 1, True), efficientnet.MBConvConfig(4, 3, 2, 8, 16, 2)], 0.1, num_classes=5
     ),
     "densenet": lambda: models.DenseNet(4, (2, 2), 8, num_classes=5),
+    "maxvit": lambda: models.MaxVit((40, 40), 8, 5, [8, 16], [1, 2], 4, 0.1, num_classes=5),
     "densenet, memory": lambda: models.DenseNet(4, (2, 2), 8, num_classes=5, memory_efficient=True),
     "regnet": lambda: regnet.RegNet(
         regnet.BlockParams.from_init_params(4, 8, 8.0, 2.0, 8, se_ratio=0.25), num_classes=5, stem_width=8
@@ -100,6 +103,13 @@ def test_they_train(what: str, device: str) -> None:
         losses.append(loss.item())
     assert all(p.grad is not None for p in model.parameters())
     assert losses[-1] < losses[0]
+
+
+def test_what_maxvit_refuses() -> None:
+    with pytest.raises(
+        ValueError, match=r"Input size \(16, 16\) of block 0 is not divisible by partition size 7"
+    ):
+        models.maxvit_t(input_size=(64, 64))
 
 
 @pytest.mark.parametrize("name, size, outputs", [("googlenet", 64, 3), ("inception_v3", 299, 2)])

@@ -93,7 +93,7 @@ def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
         t = wrap(args[0]._a)  # whatever its dtype
     else:
         t = _construct(dtypes.get_default_dtype(), get_default_device(), args, kwargs)
-    return t if cls is Tensor else as_subclass(t, cls)
+    return t if cls is Tensor else of_class(t, cls)
 
 
 publish("Tensor", "__new__", staticmethod(legacy_tensor))
@@ -156,16 +156,26 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     """
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} is not a subclass of Tensor")
+    from ..index.indexing import alias
+
+    made = of_class(alias(self), cls)
+    if made._edge is None and self._edge is not None:  # nothing is recorded; no method is asked
+        made._edge = (AccumulateGrad(made), 0)
+    return made
+
+
+def of_class(t: Tensor, cls: type) -> Tensor:
+    """A tensor that nobody else holds as an object of a subclass."""
     notice(cls)
-    t = object.__new__(cls)
-    t._a, t._edge, t._grad, t._ver, t._ext = self._a, self._edge, None, self._ver, None
-    if self._edge is not None and isinstance(self._edge[0], AccumulateGrad):
-        t._edge = (AccumulateGrad(t), 0)  # no method of a subclass is asked
-    return t
+    made = object.__new__(cls)
+    made._a, made._edge, made._grad, made._ver, made._ext = t._a, t._edge, None, t._ver, t._ext
+    if t._edge is not None and isinstance(t._edge[0], AccumulateGrad):
+        made._edge = (AccumulateGrad(made), 0)  # no method of a subclass is asked
+    return made
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
-    t = as_subclass(data.detach(), cls)
+    t = of_class(data.detach(), cls)
     return t.requires_grad_() if require_grad else t
 
 

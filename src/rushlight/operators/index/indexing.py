@@ -121,7 +121,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     last, plain, window, slots, picks = split_index(self, index)
     if not picks:
         shown = SHOWN[last]
-        return _alias(self) if shown is None else shown(self, index=window)
+        return alias(self) if shown is None else shown(self, index=window)
     return gather_at(_windowed(self, last, plain, window), slots, picks)
 
 
@@ -131,10 +131,10 @@ def _windowed(x: Tensor, last: int, plain: bool, window: tuple) -> Tensor:
     return x if plain or shown is None else shown(x, index=window)
 
 
-_alias = Op(
+alias = Op(
     lambda xp, x: x[...], "alias", view=True, facts=Facts(vmap="pointwise", onnx="unary Identity")
 )
-_alias.derivative(x=lambda g: g)
+alias.derivative(x=lambda g: g)
 
 
 # -- assignment ---------------------------------------------------------------------------------

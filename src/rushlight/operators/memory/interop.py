@@ -17,7 +17,7 @@ from ...runtime import devices
 from ...runtime.door import run
 from ...runtime.thread import settle
 from ...runtime.wrapped import WrappedArray
-from ..create.legacy import as_subclass
+from ..create.legacy import of_class
 from ..shape.strided import as_strided_op, geometry
 from .copies import clone_op
 
@@ -39,7 +39,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
         )
     t = wrap(self._a if self.is_meta else _copied(self._a, memo))
     if type(self) is not Tensor:
-        t = as_subclass(t, type(self))
+        t = of_class(t, type(self))
     memo[id(self)] = t
     t.__dict__.update(copy.deepcopy(self.__dict__, memo))
     if self.requires_grad:
@@ -93,7 +93,7 @@ def _copy(self: Tensor) -> Tensor:
     """A tensor over the same memory, a leaf that requires a gradient if this one does."""
     t = wrap(self._a)
     if type(self) is not Tensor:
-        t = as_subclass(t, type(self))
+        t = of_class(t, type(self))
     t.__dict__.update(self.__dict__)
     return t.requires_grad_() if self.requires_grad else t
 
@@ -156,7 +156,7 @@ def _rebuild(
         if where != "cpu":
             t = t.to(where)
     if cls is not None:
-        t = as_subclass(t, cls)
+        t = of_class(t, cls)
     if extra:
         t.__dict__.update(extra)
     return t.requires_grad_() if grad else t

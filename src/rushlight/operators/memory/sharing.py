@@ -27,7 +27,7 @@ from ...core.references import unwatched
 from ...core.tensor import Tensor, wrap
 from ...runtime.thread import settle
 from ...runtime.wrapped import WrappedArray
-from ..create.legacy import as_subclass
+from ..create.legacy import of_class
 from ..shape.strided import Geometry, geometry, strided_over
 
 _roots: weakref.WeakValueDictionary[tuple, Any] = weakref.WeakValueDictionary()  # one per storage
@@ -214,7 +214,7 @@ def _rebuild(
     at, count, stored = place
     t = wrap(_seen(_root(block, at, count, stored.np), kind.np, home))
     if cls is not None:
-        t = as_subclass(t, cls)
+        t = of_class(t, cls)
     if extra:
         t.__dict__.update(extra)
     return t.requires_grad_(grad)

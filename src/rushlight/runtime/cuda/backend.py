@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ class CudaBackend:
     xp: Any = CUPY
 
     def __init__(self) -> None:
+        self.owner = os.getpid()  # a driver does not survive a fork
         self._count = runtime.getDeviceCount()
         self._devices = tuple([device("cuda", i) for i in range(self._count)])
         self._streams: dict[int, RandomStream] = {}

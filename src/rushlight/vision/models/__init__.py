@@ -13,6 +13,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     efficientnet,
     googlenet,
     inception,
+    maxvit,
     mnasnet,
     mobilenet,
     mobilenetv2,
@@ -38,7 +39,7 @@ from ._api import (
 )
 
 _FAMILIES = (
-    alexnet, convnext, densenet, efficientnet, googlenet, inception, mnasnet, mobilenetv2, mobilenetv3, regnet,
+    alexnet, convnext, densenet, efficientnet, googlenet, inception, maxvit, mnasnet, mobilenetv2, mobilenetv3, regnet,
     resnet, shufflenetv2, small, squeezenet, swin_transformer, vgg, vision_transformer,
 )  # fmt: skip
 __all__ = [

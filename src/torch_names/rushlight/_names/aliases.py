@@ -30,6 +30,7 @@ TABLE = {
     "_higher_order_ops.map": "_control_flow: map",
     "_higher_order_ops.scan": "_control_flow: scan",
     "_higher_order_ops.while_loop": "_control_flow: while_loop",
+    "_ops": "_aten.overloads: OpOverload OpOverloadPacket; ops: _OpNamespace",
     "_tensor": "core.tensor: Tensor",
     "_vmap_internals": "func: vmap",
     "amp.autocast_mode": "amp.autocast: _cast_tree=_cast autocast custom_bwd custom_fwd is_autocast_available",
@@ -74,6 +75,7 @@ TABLE = {
     "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
+    "vision._internally_replaced_utils": "hub: load_state_dict_from_url",
     "vision.models.mobilenet": "vision.models.mobilenetv2: MobileNetV2 MobileNet_V2_Weights mobilenet_v2; vision.models.mobilenetv3: "
                                "MobileNetV3 MobileNet_V3_Large_Weights MobileNet_V3_Small_Weights mobilenet_v3_large "
                                "mobilenet_v3_small",

@@ -9,9 +9,9 @@ from ..base.errors import AcceleratorError, OutOfMemoryError
 from ..operators.create.legacy import CUDA_TYPES as _TYPES
 from ..runtime import devices as _devices
 from ..runtime.thread import settle as _settle
+from ._gpus import _is_in_bad_fork, is_available, is_initialized  # noqa: F401
 from ._gpus import gpu as _gpu
 from ._gpus import index_of as _index
-from ._gpus import is_available, is_initialized
 from .memory import (
     empty_cache,
     ipc_collect,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ..base.device import device as _device
@@ -50,4 +51,10 @@ def is_initialized() -> bool:
         >>> torch.cuda.is_initialized() <= torch.cuda.is_available()
         True
     """
-    return "cuda" in _devices.known.by_name
+    return "cuda" in _devices.known.by_name and not _is_in_bad_fork()
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that had used a GPU, which it cannot."""
+    backend: Any = _devices.known.by_name.get("cuda")
+    return backend is not None and backend.owner != os.getpid()
