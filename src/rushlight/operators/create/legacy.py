@@ -167,7 +167,7 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
 def of_class(t: Tensor, cls: type) -> Tensor:
     """A tensor that nobody else holds as an object of a subclass."""
     notice(cls)
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     made._a, made._edge, made._grad, made._ver, made._ext = t._a, t._edge, None, t._ver, t._ext
     if t._edge is not None and isinstance(t._edge[0], AccumulateGrad):
         made._edge = (AccumulateGrad(made), 0)  # no method of a subclass is asked

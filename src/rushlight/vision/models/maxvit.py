@@ -154,7 +154,7 @@ class MaxVitLayer(nn.Module):
         norm_layer: Callable[..., nn.Module], activation_layer: Callable[..., nn.Module], p_stochastic_dropout: float, **attention: Any,
     ) -> None:  # fmt: skip
         super().__init__()
-        shared = {
+        shared: dict[str, Any] = {
             "activation_layer": activation_layer,
             "p_stochastic_dropout": p_stochastic_dropout,
         }
