@@ -211,6 +211,10 @@ class MaxVit(nn.Module):
         squeeze_ratio, expansion_ratio: of the convolutions.
         mlp_ratio, mlp_dropout, attention_dropout: of the attention.
         num_classes: outputs.
+
+    Example:
+        >>> models.MaxVit((40, 40), 8, 5, [8, 16], [1, 2], 4, 0.1, num_classes=5)(torch.zeros(1, 3, 40, 40)).shape
+        torch.Size([1, 5])
     """
 
     def __init__(
