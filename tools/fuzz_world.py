@@ -48,7 +48,7 @@ def kept(value: Any) -> Any:
         version = [whose, None if value.is_inference() else value._version]
         return ["tensor", kind, *facts, str(vars(value).get("tag")), version, value.detach().clone()]  # fmt: skip
     if isinstance(value, Version):
-        return ["version", value.count]
+        return [value.whose, value.count]
     if isinstance(value, (list, tuple)):
         return [kept(v) for v in value]
     if isinstance(value, dict):
@@ -72,6 +72,7 @@ class Version:
 
     def __init__(self, value: Any) -> None:
         self.count = value._version
+        self.whose = "version of a parameter" if isinstance(value, nn.Parameter) else "version"
 
 
 def batch(i: int, *shape: int) -> Any:

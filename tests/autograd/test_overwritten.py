@@ -89,3 +89,14 @@ def test_the_waiting_nodes_of_a_tensor_that_is_never_written_are_few() -> None:
     for _ in range(40):
         F.cross_entropy(logits, target).backward()
     assert len(logits._ver) < 12
+
+
+def test_a_write_with_a_history_to_a_view_made_without_one_is_refused_before_it_happens():
+    base, weight = rl.zeros(3), rl.ones(2, requires_grad=True)
+    with rl.no_grad():
+        view = base[:2]
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        view.add_(weight)
+    assert base.tolist() == [0, 0, 0] and not base.requires_grad
+    view.add_(1)  # without a history it may be written
+    assert base.tolist() == [1, 1, 0]

@@ -217,17 +217,23 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation."
             )
-        if ext.no_grad_view and base_edge is not None:
-            raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode "
-                "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
-                "can clarify your code by moving both the view and the inplace either both inside "
-                "the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-                "you want the inplace to be tracked)."
-            )
+        if base_edge is not None:
+            _check_tracked_view(ext)
     elif t._edge is not None and t.is_leaf:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def _check_tracked_view(ext: Any) -> None:
+    """Refuse a write with a history to a view that was made without one."""
+    if ext.no_grad_view:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
+            "can clarify your code by moving both the view and the inplace either both inside "
+            "the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+            "you want the inplace to be tracked)."
         )
 
 
@@ -241,8 +247,11 @@ def write(t: Tensor, r: Tensor) -> Tensor:
     if r._a.dtype != t._a.dtype:
         check_cast(r, t)
         r = r.to(t.dtype)
+    tracked = here.state & TAPE == GRAD
+    if tracked and r._edge is not None and t._ext is not None:
+        _check_tracked_view(t._ext)
     overwrite(t, r._a)
-    if here.state & TAPE == GRAD:
+    if tracked:
         adopt_history(t, r)
     return t
 
