@@ -8,4 +8,3 @@ __all__ = ["StorageBase", "TypedStorage", "UntypedStorage"]
 StorageBase = UntypedStorage  # what every memory of bytes is, for programs that ask
 
 globals().update(TYPES)  # FloatStorage, LongStorage, ...
-Storage = TYPES["FloatStorage"]

@@ -15,6 +15,7 @@ _SMALLEST = {
     "resnet18": 1, "resnet34": 1, "resnet50": 1, "squeezenet1_0": 21, "squeezenet1_1": 17, "vgg": 32,
 }  # fmt: skip
 _ELSE = 8
+_OF_ONE_SIZE = ("maxvit",)  # whose windows are cut for 224 x 224 pictures and no others
 # Without batch normalisation the learning rate of a ResNet is too high: it is divided by this.
 GENTLER = 8.0
 _WITHOUT_BATCH_NORM = ("alexnet", "convnext", "squeezenet", "swin", "vgg", "vit")
@@ -25,13 +26,14 @@ def names() -> tuple[str, ...]:
     """Every network that `--model` takes, in the order of the alphabet.
 
     Those for detection and the like live in packages of their own; the `_cifar` beginnings of ResNets
-    are chosen by the size of the pictures.
+    are chosen by the size of the pictures, and networks for one size are left to `rushlight.vision`.
     """
     from rushlight.vision import models
 
     def classifies(name: str) -> bool:
         home = models.get_model_builder(name).__module__
-        return home.rpartition(".")[0] == models.__name__ and not name.endswith("_cifar")
+        other = name.endswith("_cifar") or name.startswith(_OF_ONE_SIZE)
+        return home.rpartition(".")[0] == models.__name__ and not other
 
     return tuple(name for name in models.list_models() if classifies(name))
 

@@ -54,3 +54,4 @@ TYPES = {
     )
     for name, dtype in _DTYPES.items()
 }
+Storage = TYPES["FloatStorage"]  # the old name of numbers in the usual dtype

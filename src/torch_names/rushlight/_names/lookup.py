@@ -31,7 +31,7 @@ ENGINE = ("annotations", "base", "capture", "cli", "core", "data", "io", "operat
 
 # Functions of the top module that live above it, or that few programs need: name -> module.
 LATE = {
-    "PyTorchFileReader": "_C",
+    "PyTorchFileReader": "_C", "Storage": "operators.memory.storage_types",
     "GradScaler": "amp", "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
                      "clear_autocast_cache"), "amp"), "compile": "capture", "load": "io", "save": "io",
@@ -46,7 +46,7 @@ LATE = {
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
                      "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",
-                     "LongStorage", "ShortStorage", "Storage", "StorageBase"), "storage"),
+                     "LongStorage", "ShortStorage", "StorageBase"), "storage"),
     **dict.fromkeys(("AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType",
                      "FutureType", "IntType", "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType",
                      "PyObjectType", "RRefType", "StreamObjType", "StringType", "TensorType", "TupleType", "UnionType"), "_C"),
