@@ -13,14 +13,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rushlight.distributed import mpiexec, places
 from rushlight.distributed.errors import DistBackendError, DistNetworkError
+from rushlight.distributed.launcher.hosts import Attempts
 from rushlight.distributed.store import TCPStore, listens_at
+from rushlight.distributed.store_server import StoreServer
 from test_distributed import HERE, environment, free_port, needs_mpi, python
 
 pytestmark = needs_mpi
@@ -321,6 +325,20 @@ def _resuming(host: str, node: int, nodes: str, port: str, folder: Path, log: An
         [*on(host), sys.executable, "-m", "rushlight", "launch", *words],
         env={**environment(), "UCX_TLS": "tcp,self"}, stdout=log, stderr=log,
     )  # fmt: skip
+
+
+def test_a_host_that_comes_back_before_its_loss_is_seen_waits_for_the_next_attempt():
+    served = StoreServer("127.0.0.1")
+    words = {"master_addr": "127.0.0.1", "master_port": served.port, "rdzv_conf": "join_timeout=60", "fewest": 2, "nnodes": 2}  # fmt: skip
+    first, lost, back = [Attempts(SimpleNamespace(node_rank=k, **words), served if k == 0 else None) for k in (0, 1, 1)]  # fmt: skip
+    with ThreadPoolExecutor() as pool:
+        begun = pool.submit(lost.begin, 0, 0)
+        assert first.begin(0, 0).hosts == [first.name, lost.name] == begun.result().hosts
+        again = pool.submit(back.begin, 0, 0)  # attempt 0 is under way, with the host that was lost
+        with served.changed:
+            served.changed.wait_for(lambda: back.name in served.hosts)
+        assert first.begin(1, 1).hosts == [first.name, back.name] == again.result().hosts
+    served.close()
 
 
 def _pids(folder: Path, world: int) -> dict[int, int]:

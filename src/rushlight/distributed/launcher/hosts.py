@@ -124,11 +124,14 @@ class Attempts:
         try:
             number = max(number, int(self.store.get("launcher/attempt")))
             while True:
+                plan = f"launcher/plan/{number}"
+                late = self.store.check([plan])  # for an attempt that is under way
                 self.present.ready(self.name, number)
-                agreed = Agreed(number, *json.loads(self.store.get(f"launcher/plan/{number}")))
+                agreed = Agreed(number, *json.loads(self.store.get(plan)))
                 if self.name in agreed.hosts:
                     return agreed
-                self._another(agreed)
+                if not late:
+                    self._another(agreed)
                 number += 1
         except DistNetworkError:
             raise RuntimeError(
