@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
+from rushlight.runtime.cuda.bodies.indexing import index_put_into
 
 F = rl.nn.functional
 random = np.random.default_rng(0)
@@ -92,6 +93,12 @@ beside(lambda x, i, j: x[i, j], x, picked(6, 4), picked(5, 4))
 beside(lambda x, i, j: x[:, i, j], x, picked(5, 4), picked(4, 4))
 beside(written, x, rl.tensor([4, 0, 2]), rl.tensor([1, 1, 3]), drawn(3, 4))
 beside(lambda x, i, j, v: written(x, i, j, v, add=True), x, picked(6, 6), picked(5, 6), drawn(6, 4))
+two = [rl.tensor(at).cuda()._a for at in ([4, 0], [1, 3])]
+for _ in range(2):  # what the launch for one index refuses, that for two of them does, too
+    refused = index_put_into(
+        x.cuda()._a, drawn(2, 4).double().cuda()._a, *two, slots=(1, 1), accumulate=False
+    )
+    assert refused is NotImplemented
 beside(lambda a, b: rl.searchsorted(a, b, right=True), drawn(3, 20).sort(-1)[0], drawn(3, 5))
 beside(lambda x: x.repeat(2, 1, 3), drawn(3, 4))
 beside(lambda x: x.repeat(2, 3), turned(drawn(4, 3)))

@@ -35,7 +35,9 @@ class _Plan:
         self.plan = cufft.PlanNd(*described)
 
 
-_plans: dict[tuple, _Plan] = Bounded(64)  # each works in memory of its own
+_plans: dict[tuple, _Plan] = Bounded(
+    16
+)  # each works in memory of its own, as much as it transforms
 
 
 def _call(

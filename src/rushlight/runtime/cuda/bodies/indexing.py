@@ -469,8 +469,8 @@ def _index_put_call(
         shape, one = together.shape, {"slots": together.slots, "accumulate": accumulate}
 
         def both(dst: DeviceArray, values: DeviceArray, *indices: DeviceArray) -> Any:
-            index_put_into(dst.reshape(shape), values, together.place(*indices), **one)
-            return dst
+            found = index_put_into(dst.reshape(shape), values, together.place(*indices), **one)
+            return found if found is NotImplemented else dst
 
         return both
     rows = index_rows.rows_of(dst.shape, slots, indices)

@@ -308,9 +308,9 @@ _INVSTD = Expression("v", "e", f="R(1) / sqrt(v + e)")
 def batch_norm_eval_grad(
     gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, var: DeviceArray, *, eps: float
 ) -> Any:  # fmt: skip
-    wide = from_np(computed(x.dtype)).name
-    invstd = compute(_INVSTD, (cast(var, wide),), (eps,))
-    return grad(gy, x, weight, None, cast(mean, wide), invstd, STILL)
+    kept = computed(x.dtype)
+    mean, var = [a if a.dtype == kept else cast(a, from_np(kept).name) for a in (mean, var)]
+    return grad(gy, x, weight, None, mean, compute(_INVSTD, (var,), (eps,)), STILL)
 
 
 # -- evaluation, running statistics ---------------------------------------------------------------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("K", "S", "P", "D")  # size, step, padding and dilation of windows
 _MOST_TAPS, _MOST_LINE = 1024, 24  # of a window; numbers of a row that a thread holds
+_PLACES = 1 << 30  # of a plane: 32 bits count them
 _MOST_SUMS = 56  # that a thread holds
 _THREADS, _FULL = 128, 8  # of the blocks that add up gradients; blocks for a multiprocessor
 
@@ -25,7 +26,9 @@ def takes(
     """Whether these kernels are for this convolution, of which `a` and `b` are given."""
     each = groups == x_shape[1] == w_shape[0] > 1 and w_shape[1] == 1
     dense = bool(a._c_contiguous and b._c_contiguous)
-    return each and dense and prod(w_shape[1:]) <= _MOST_TAPS and len(w_shape) <= 5
+    planes = max(prod(shape[2:]) for shape in (x_shape, a.shape, b.shape))
+    fits = prod(w_shape[1:]) <= _MOST_TAPS and planes < _PLACES and len(w_shape) <= 5
+    return each and dense and fits
 
 
 def _three(values: tuple[int, ...], missing: int) -> tuple[int, int, int]:
