@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
 from ..operators.layers.pool_kernels import max_pool_grad, pool_take
 from ._arrays import common, compute, floating, later
@@ -17,7 +18,6 @@ from .utils import get_conv_outsize, get_deconv_outsize, pair
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from ..base.protocols import Array
     from ..core.tensor import Tensor
     from .core import Operand
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ..base.arrays import ArrayModule, KernelBody, KernelLike, RandomStream
 from ..base.device import device
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
-    from ..base.protocols import KernelBody, KernelLike, RandomStream
 
 A = TypeVar("A")  # the class of a device's arrays
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..base.arrays import GenericBody, KernelBody
 from ..base.late_table import LateTable
 from . import devices
 from .facts import NOTHING, Facts
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
 from .wrapped import MADE_OF_OTHERS, WrappedArray
-
-if TYPE_CHECKING:
-    from ..base.protocols import GenericBody, KernelBody
 
 Body = TypeVar("Body", bound=Callable[..., Any])
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import KernelBody, KernelLike
 from ..base.device import META, device
 from ..base.errors import NoDataError
 from . import devices
 from .meta_array import MetaArray
-
-if TYPE_CHECKING:
-    from ..base.protocols import KernelBody, KernelLike
 
 
 class MetaBackend:

@@ -6,17 +6,15 @@ first one is made, fills in `sparse`: what an op, and an operation in place, doe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import KernelBody, KernelLike
 from ..base.device import device
 from ..base.errors import NotYet
 from . import devices
 from .meta_array import Described
-
-if TYPE_CHECKING:
-    from ..base.protocols import KernelBody, KernelLike
 
 
 class SparseArray(Described):

@@ -6,16 +6,14 @@ kernel; `_aten/classes.py` does that, and fills in `answer`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import KernelBody, KernelLike
 from ..base.device import device
 from . import devices
 from .meta_array import MetaArray
-
-if TYPE_CHECKING:
-    from ..base.protocols import KernelBody, KernelLike
 
 
 class WrappedArray(MetaArray):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import KernelBody, KernelLike
 from ...base.device import CPU, device
 from .. import devices
 from ..door import Kernel, run
@@ -14,9 +15,6 @@ from ..thread import here
 from . import layers, rules  # noqa: F401 - rules of layers register themselves
 from .arrays import BatchedArray, Level, SharedWrite, ValuesWanted, compute, highest, make, samples
 from .calls import MappedCall
-
-if TYPE_CHECKING:
-    from ...base.protocols import KernelBody, KernelLike
 
 
 class BatchedBackend(devices.OverOthers):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import KernelBody, KernelLike
 from ...base.device import CPU, device
 from .. import devices
 from . import engine
 from .layouts import kind_of, laid_out, lying
 from .quiet import context, quiet
-
-if TYPE_CHECKING:
-    from ...base.protocols import KernelBody, KernelLike
 
 
 class CpuBackend:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import cupyx
 import numpy as np
 
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
+from ...base.arrays import DeviceArray
 
 
 class _Ufunc:

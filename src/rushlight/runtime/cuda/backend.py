@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...base.arrays import DeviceArray, KernelBody, KernelLike, RandomStream
 from ...base.config import settings
 from ...base.device import device
 from .. import devices
@@ -21,9 +22,6 @@ from .code.traced import in_one_kernel
 from .memory import host_copies as transfer
 from .memory import pool as memory
 from .memory.lost import explaining
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray, KernelBody, KernelLike, RandomStream
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (

@@ -7,12 +7,10 @@ chooses between kernels by their sizes asks here, so that another GPU needs othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...base.arrays import InstructionLike
 from .processors import multiprocessors
-
-if TYPE_CHECKING:
-    from ...base.protocols import InstructionLike
 
 
 class Figures(NamedTuple):

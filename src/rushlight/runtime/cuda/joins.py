@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import InstructionLike, Shaped, SlotLike
 from ..joins import declare
 from .bodies.layers.flash_cuts import fits as attention_fits
 from .code.expressions import expression_of
 from .costs import figures, gathering_saves, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
 from .small.conv_costs import forward_pays, weight_pays
-
-if TYPE_CHECKING:
-    from ...base.protocols import InstructionLike, Shaped, SlotLike
 
 _LIBRARY_TYPES = frozenset(("float32", "float16", "bfloat16"))
 _FLOATS = frozenset(("float64", *_LIBRARY_TYPES))

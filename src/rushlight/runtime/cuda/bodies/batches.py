@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ...door import kernel_for
 from ..code.sources import blocks_for, load
 from .index_rows import word
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "next_places")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....base.arrays import DeviceArray
+from ....base.dtypes import dtype
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.geometry import dense_like
 from ..code.launch import is_gapless
 from ..code.sources import NUMBERS, options
-
-if TYPE_CHECKING:
-    from ....base.dtypes import dtype
-    from ....base.protocols import DeviceArray
 
 MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 

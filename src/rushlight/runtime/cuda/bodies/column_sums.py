@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from ....base.arrays import DeviceArray
 from ....base.dtypes import from_np
 from ..code.compile import kernel
 from ..code.expressions import Expression
@@ -14,9 +15,6 @@ from ..code.sources import NUMBERS, PARTIALS, load, partials
 from ..code.variants import MANY, compute
 from ..processors import multiprocessors
 from .reduce import reduce
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _TEAMS = 8  # rows that a block has at a time, of summed_source
 _RESIDENT = 8  # blocks that a multiprocessor is given

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.dtypes import from_np
 from ...door import KERNELS, kernel_for
 from ..code.expressions import Expression, printed
@@ -19,9 +20,6 @@ from .pointwise import cast, compute
 from .reduce import ends, reduce
 from .selection import counted
 from .sorting import Lines, lines_of, middle, ordered, sortable
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ....base.device import device
 from ....base.dtypes import from_np
@@ -17,9 +18,6 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from .fills import row_major
 from .stream import DIGITS, text_for
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "dropout_mask")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
-from ....base.dtypes import from_np
+from ....base.device import device
+from ....base.dtypes import dtype, from_np
 from ...door import kernel_for
 from ...thread import here
 from ..code.compile import kernel, source
@@ -24,11 +26,6 @@ from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
 from ..memory.streams import current
 from .pointwise import cast
-
-if TYPE_CHECKING:
-    from ....base.device import device
-    from ....base.dtypes import dtype
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _WITHIN = 3  # cudaMemcpyDeviceToDevice

@@ -6,18 +6,16 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ...door import kernel_for
 from ..code.launch import gathered
 from ..code.sources import NUMBERS, load
 from ..processors import multiprocessors
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _MOST = 128  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 _LEAST = 4096  # numbers of a block at least

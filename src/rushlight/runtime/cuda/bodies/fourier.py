@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.held import runnable
@@ -17,8 +18,6 @@ from ..code.launch import empty
 from .fills import copied
 
 if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
-
     Dims = tuple[int, ...]
 
 _MOST_DIMS = 3

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
@@ -17,9 +18,6 @@ from ..code.sources import NUMBERS, PLACES, blocks_for, computed, load
 from .fills import copied, fill, one_launch, row_major
 from .pointwise import cast, compute
 from .sorting import argsort
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.dtypes import from_np
@@ -24,9 +25,6 @@ from . import index_rows, selection
 from .fills import copied, copy_to, fill
 from .pointwise import cast, compute
 from .sorting import ordered
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",

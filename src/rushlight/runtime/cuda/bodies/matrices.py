@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..code.faults import mark, raised
@@ -15,9 +16,6 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import block_room, load
 from .fills import row_major
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 Steps = tuple[int, int, int]  # from matrix to matrix, row to row, column to column, in elements
 SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE = range(7)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
+from ....base.device import device
+from ....base.dtypes import dtype
 from ...door import kernel_for
 from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import LABELS, NUMBERS, blocks_for, computed, counter, load, typed
 from .fills import copy_to, copying, one_launch, row_major, tiles
 from .index_rows import word
-
-if TYPE_CHECKING:
-    from ....base.device import device
-    from ....base.dtypes import dtype
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _WHOLE = {"l": "i64", "q": "i64", "i": "int", "h": "short", "f": "float", "d": "double"}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from ....base.dtypes import finfo, from_np
+from ....base.arrays import DeviceArray
+from ....base.dtypes import dtype, finfo, from_np
 from ...door import kernel_for
 from ...thread import here
 from ..code.expressions import printed
@@ -15,8 +16,6 @@ from ..code.keyed import keyed
 from ..code.variants import compute, prepared, prepared_over, prepared_with
 
 if TYPE_CHECKING:
-    from ....base.dtypes import dtype
-    from ....base.protocols import DeviceArray
     from ...point import Point
 
 __all__ = ["add_into", "cast", "compute"]  # for fused chains and for other families

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....base.arrays import DeviceArray
 from ....base.config import settings
 from ... import devices
 from ...door import kernel_for
@@ -15,9 +16,6 @@ from ..library.measuring import are_measured, watched
 from ..small.dense_sizes import is_few_back, is_head, is_head_input, is_small, is_tiled
 from . import products
 from .products import _at_the_library, _Flat, _recipe, _takes, multiplies, sums_apart, sums_of
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 # What decides about a product beside its operands.
 _WATCHED = (*watched, (settings, "float32_matmul_precision"))

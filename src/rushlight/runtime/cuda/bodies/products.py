@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.config import settings
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
@@ -29,9 +30,6 @@ from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
 from .fills import copied, row_major
 from .pointwise import add_into
 from .reduce import reduce
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 # cuBLASLt counts columns first. A row-major product out = x y is its out' = y' x', so operand A is y and
 # operand B is x; a matrix whose rows are dense is "not transposed" there.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from ...door import kernel_for
@@ -18,9 +19,6 @@ from ..code.generate import TYPES
 from ..code.launch import Result
 from .pointwise import cast, compute
 from .reduce_sources import PAIRS, reduction_source, size_of, supports
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.generate import PRELUDE, TYPES
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 
 @lru_cache(64)

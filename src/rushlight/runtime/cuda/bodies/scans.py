@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ...door import kernel_for
 from ..code.compile import Launch
 from ..code.keyed import keyed
@@ -15,9 +16,6 @@ from ..code.launch import Result
 from ..code.sources import blocks_for, load
 from ..processors import multiprocessors
 from .fills import copied, row_major
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _PER = 9  # elements of a thread, as in scan.cu
 _EACH = 8  # blocks for a multiprocessor

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ...door import kernel_for
 from ..code.sources import counter, load
 from ..memory.host_copies import to_host
@@ -15,9 +16,6 @@ from ..processors import multiprocessors
 from . import index_rows
 from .fills import copied, fill, row_major
 from .pointwise import cast, compute
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _THREADS, _EACH = 256, 8  # bytes of a thread, as in selection.cu

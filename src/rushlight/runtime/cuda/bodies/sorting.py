@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ...door import kernel_for
 from ..code.compile import Launch
@@ -17,9 +18,6 @@ from ..code.launch import Result
 from ..code.sources import blocks_for, device, typed
 from ..processors import multiprocessors
 from .fills import copied, fill, one_launch, row_major
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _SIZES = (8, 32, 128, 512, 2048)  # of chunks: few, as every one is compiled

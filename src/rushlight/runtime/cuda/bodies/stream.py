@@ -7,13 +7,15 @@ import secrets
 from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
-from ....base.dtypes import finfo, from_np
+from ....base.device import device
+from ....base.dtypes import dtype, finfo, from_np
 from ...door import kernel_for
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
@@ -23,11 +25,6 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from .fills import row_major
 from .sorting import argsort, ordered, search
-
-if TYPE_CHECKING:
-    from ....base.device import device
-    from ....base.dtypes import dtype
-    from ....base.protocols import DeviceArray
 
 DEFAULT_SEED = 67280421310721
 Shape = int | Sequence[int]

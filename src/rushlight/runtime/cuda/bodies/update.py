@@ -13,12 +13,13 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ....base.errors import AcceleratorError
 from ... import devices
@@ -32,9 +33,6 @@ from ..memory.pool import allocate
 from ..memory.streams import current
 from .fills import copy_to
 from .update_sources import RULES, with_rule
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _MOST = 64  # parameters of a launch: their addresses must fit into 4 KiB of arguments
 _HELD = 8

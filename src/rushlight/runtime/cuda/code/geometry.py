@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _collapsed: dict[tuple, tuple] = Bounded(4096)
 _FITS = 2**31 - 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from . import generate as codegen
@@ -16,9 +17,6 @@ from .expressions import Expression, named
 from .generate import ARRAY, NUMBER, ONE
 from .geometry import allocate, collapse, layout_like
 from .launch import Result, is_gapless
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 THREADS = 256

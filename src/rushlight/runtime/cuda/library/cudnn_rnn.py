@@ -8,19 +8,17 @@ from functools import lru_cache
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ....base.arrays import DeviceArray
 from ....base.locks import new_rlock
 from ...recurrent import GATES, Recurrence, Way
 from ..code.held import runnable
 from ..memory.streams import current
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 # Numbers of cudnn_graph.h and cudnn_adv.h.
 TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t

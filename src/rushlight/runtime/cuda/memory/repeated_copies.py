@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from ....base.arrays import DeviceArray
 from ..code.launch import Result
 from ..code.sources import blocks_for, load
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 MOST = 4  # arrays of one launch
 

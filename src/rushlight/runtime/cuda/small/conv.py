@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from cupy.cuda import driver
 
+from ....base.arrays import DeviceArray
 from ..code.compile import arch
 from ..code.launch import Launch, Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
@@ -17,9 +18,6 @@ from .conv_sizes import ConvShape, fits
 from .conv_sizes import forward_shape as forward_shape
 from .conv_sizes import input_shape as input_shape
 from .conv_tiling import ConvCut, Job, best_cut, taps_tile, weight_tile
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
 ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ..code.launch import Result
 from ..code.sources import counter, device, load, partials
@@ -28,7 +29,6 @@ from .dense_sizes import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from ....base.protocols import DeviceArray
 
 _calls: dict[tuple, Any] = Bounded(4096)
 _linears: dict[tuple, Any] = Bounded(4096)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ...facts import REDUCTIONS
 from ..code.launch import Result, empty
 from ..code.sources import LABELS, counter, device, load
 from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
-
-if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
 
 _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 

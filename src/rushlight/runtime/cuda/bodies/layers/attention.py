@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
@@ -24,9 +25,6 @@ from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_products as products
 from . import flash
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 
 def _graph(char: str) -> tuple[Any, Any]:

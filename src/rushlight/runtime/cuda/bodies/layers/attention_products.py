@@ -6,11 +6,12 @@ network keeps of its attention what the fused kernels keep, queries, keys, value
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from .....base.dtypes import from_np
 from ...code.compile import Launch, kernel, source
@@ -19,9 +20,6 @@ from ..fills import copied, row_major
 from ..products import product
 from ..reduce import reduce
 from ..stream import text_for
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _WARPS = 4  # queries of a block
 _launches: dict[tuple[str, str], Launch] = Bounded(64)  # by name and dtype

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from .....base.dtypes import from_np
 from ....door import kernel_for
@@ -28,9 +29,6 @@ from ...processors import multiprocessors
 from ..fills import copied, copy_to, row_major
 from ..pointwise import add_into, cast, compute
 from .layer_norm import stored
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
 _DEEP = 4  # rows that a thread reads before it adds the first of them

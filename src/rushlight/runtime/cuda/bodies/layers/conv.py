@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from .....base.config import settings
 from .....base.shapes import window_count
@@ -22,9 +23,6 @@ from ..fills import copied, row_major
 from ..pointwise import compute
 from ..reduce import reduce
 from . import depthwise
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(4096)

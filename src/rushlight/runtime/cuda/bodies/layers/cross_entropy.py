@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ....facts import REDUCTIONS
 from ...code.launch import Result
 from ...code.sources import LABELS, NUMBERS, blocks_for, computed, counter, device, load, partials
 from ..fills import row_major
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _LONG = 2048  # rows from here on take a whole block
 # With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.sources import load
 from ..fills import row_major
 from ..pointwise import cast
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
 _SHARED = 48 << 10  # bytes for two lines of states

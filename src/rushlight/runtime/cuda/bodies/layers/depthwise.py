@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .....base.arrays import DeviceArray
 from ...code.launch import Result
 from ...code.sources import blocks_for, computed, load
 from ...processors import multiprocessors
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _NAMES = ("K", "S", "P", "D")  # size, step, padding and dilation of windows
 _MOST_TAPS, _MOST_LINE = 1024, 24  # of a window; numbers of a row that a thread holds

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.dtypes import from_np
 from ....door import kernel_for
 from ...code.launch import Result
@@ -15,9 +16,6 @@ from ...code.sources import NUMBERS, PLACES, block_room, blocks_for, computed, l
 from ...processors import multiprocessors
 from ..fills import fill, one_launch, row_major
 from ..pointwise import add_into, cast
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 
 def _rows(weight: DeviceArray, indices: DeviceArray, *beside: DeviceArray) -> Any:

@@ -7,11 +7,12 @@ Nothing is added up by atomic operations: the same arrays give the same bits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from .....base.config import settings
 from ...code.compile import Launch, arch, kernel, source
@@ -22,9 +23,6 @@ from ..draws import draw_key
 from ..fills import copied
 from ..stream import text_for
 from .flash_cuts import ALL_WIDEST, CUTS, FlashCut, fits, padded, shared_bytes
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _WIDE = np.dtype(np.float32)
 _FEW = 128  # keys for which three kernels one after another take longer than their arithmetic

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, load
 from ..fills import row_major
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "glu")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from .....base.arrays import DeviceArray
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, load
 from ...processors import multiprocessors
 from ..fills import into_zeros, one_launch
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}

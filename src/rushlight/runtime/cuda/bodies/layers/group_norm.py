@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.launch import Result
 from ...code.sources import NUMBERS, computed, load
 from ..fills import one_launch
 from .layer_norm import stored
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _THREADS = 512
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.keyed import keyed
 from ...code.launch import Launch, Result
@@ -17,9 +18,6 @@ from ...code.sources import NUMBERS, PARTIALS, block_room, computed, load, parti
 from ...processors import multiprocessors
 from ..fills import row_major
 from ..reduce import reduce
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _EACH = 8  # blocks that keep a multiprocessor busy
 

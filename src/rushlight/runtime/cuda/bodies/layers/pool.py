@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.launch import Result
@@ -14,8 +15,6 @@ from ...code.sources import NUMBERS, blocks_for, computed, load
 from ..fills import into_zeros, one_launch
 from . import pool_channels_last as pool_last
 
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 _SHARED = 40 << 10
 _FLAT = 1 << 31
 _SETTING = ((settings, "deterministic"),)

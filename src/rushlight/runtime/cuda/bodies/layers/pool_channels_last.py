@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from ...code.launch import Result, empty
 from ...code.sources import blocks_for, load
 from ..fills import copy_to
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 
 def lies_last(a: DeviceArray) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ....recurrent import Recurrence, Way
 from ...code.sources import NUMBERS, blocks_for, load
@@ -18,10 +19,6 @@ from ...library.cudnn_rnn_choice import way
 from ...memory.streams import current
 from ..casts import MOST, launch_casts
 from ..fills import row_major
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
-
 
 # -- weights --------------------------------------------------------------------------------------
 

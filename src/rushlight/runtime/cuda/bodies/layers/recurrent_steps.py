@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 from cupy.cuda import runtime
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, load
 from ...memory.streams import current
@@ -19,7 +20,6 @@ from ..reduce import reduce
 if TYPE_CHECKING:
     import numpy as np
 
-    from .....base.protocols import DeviceArray
 
 # Bodies of the kernels of operators/layers/recurrent_kernels.py: the same arguments and results.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from .....base.arrays import DeviceArray
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ...code.held import runnable
@@ -14,9 +15,6 @@ from ...code.sources import NUMBERS, blocks_for, device, load
 from ...code.tables import kept
 from ..fills import copied
 from ..index_rows import UNITS
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _UNITS = dict(UNITS)
 _MANY = 2**31 - 2**20  # elements up to here are counted by 32 bits: a grid steps over the end

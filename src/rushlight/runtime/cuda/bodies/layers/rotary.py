@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, load
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 
 def _steps(a: DeviceArray, dims: int) -> list[int]:

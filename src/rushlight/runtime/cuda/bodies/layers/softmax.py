@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.keyed import keyed
 from ...code.launch import Result
 from ...code.sources import NUMBERS, load
 from ..fills import row_major
-
-if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
 
 _LONG = 2048  # rows from here on take a whole block
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....base.arrays import DeviceArray
 from ....door import kernel_for
 from ...code.launch import Result
 from ...code.sources import blocks_for, typed
 from ..fills import one_launch
 
 if TYPE_CHECKING:
-    from .....base.protocols import DeviceArray
-
     Dims = tuple[int, ...]
 _PLACES = np.dtype(np.int64)
 
