@@ -60,8 +60,22 @@ def residuals() -> None:
     for shape, dims in shapes:
         sums_and_norms(shape, dims)
     layer_norm._AHEAD = 0  # rows come ahead of their turn, however few
-    for shape, dims in (((3, 5, 12), 1), ((3, 1100), 1), ((70, 256), 1)):
+    for shape, dims in (((4, 5, 12), 1), ((3, 1100), 1), ((70, 256), 1)):
         sums_and_norms(shape, dims)
+
+
+def room_for_parts() -> None:
+    """The sums of many rows of float64 stay inside of the scratch memory that all kernels share."""
+    from rushlight.runtime.cuda.bodies.layers import layer_norm
+
+    held, layer_norm.PARTIALS = layer_norm.PARTIALS, 128
+    room = rl.zeros(2 * layer_norm.PARTIALS, device="cuda")
+    own, layer_norm.partials = layer_norm.partials, room.data_ptr
+    x, g = [random.standard_normal((60, 24)) for _ in range(2)]
+    _, mean, rstd = run(KERNELS["layer_norm"], np.ndarray, (x, None, None), {"dims": 1, "eps": 0.1})
+    compare("layer_norm_grad", g, x, None, mean, rstd, dims=1, eps=0.1)
+    assert not room[layer_norm.PARTIALS :].any()
+    layer_norm.PARTIALS, layer_norm.partials = held, own
 
 
 def sums_and_norms(shape: tuple[int, ...], dims: int) -> None:
@@ -164,6 +178,7 @@ def main() -> None:
     emulated_capture.install()
     assert rl.zeros(1).to("cuda")._a.__class__ is cupy.ndarray
     for check in (
+        room_for_parts,
         residuals,
         mixed_norms,
         lookups,
