@@ -8,12 +8,11 @@ import cupy
 import numpy as np
 
 from .....base.arrays import DeviceArray
-from .....base.bounded import Bounded
 from ....door import kernel_for
 from ....facts import REDUCTIONS
 from ...code.launch import Result
-from ...code.sources import LABELS, NUMBERS, blocks_for, computed, counter, device, load, partials
-from ..fills import row_major
+from ...code.sources import LABELS, NUMBERS, blocks_for, computed, counter, load, partials
+from ..fills import one_launch, row_major
 
 _LONG = 2048  # rows from here on take a whole block
 # With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.
@@ -35,49 +34,34 @@ def _lanes(n: int) -> int:
     return 32
 
 
-class _Forward:
-    """The loss of one shape, ready to launch."""
-
-    __slots__ = ("go", "several")
-
-    def __init__(
-        self, rows: int, n: int, dtype: np.dtype, label: str, ignore: int, mode: int, wide: bool
-    ) -> None:
-        if n < _LONG:
-            lanes = _lanes(n)
-            name, threads = f"cross_entropy_{lanes}", 256
-            blocks = min(-(-rows * lanes // 256), 1024)
-        else:
-            name, threads, blocks = "cross_entropy_block", 256, blocks_for(256 * rows)
-        self.several = bool(blocks > 1 and mode)
-        wider = computed(dtype) if wide else dtype
-        launch = load("cross_entropy.cu", name, dtype.char, LABEL=label, WIDE=int(wider != dtype))
-        loss = Result(2, () if mode else (rows,), wider)
-        results = (loss, Result(3, (rows, 2), computed(dtype)))
-        self.go = launch.prepared(blocks, threads, results, rows, n, ignore, mode)
+def _are_rows(x: DeviceArray, *more: DeviceArray) -> bool:
+    dense = all(a._c_contiguous for a in (x, *more))
+    return dense and x.dtype.char in NUMBERS and x.size > 0
 
 
-_forwards: dict[tuple, _Forward] = Bounded(1024)
-_grads: dict[tuple, Any] = Bounded(1024)
-
-
-@kernel_for("cuda", "cross_entropy_fused")
-def cross_entropy_fused(
+def _loss(
     x: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str, wide: bool
 ) -> Any:
-    key = (x.shape, x.dtype.char, target.dtype.char, ignore_index, reduction, wide, device())
-    found = _forwards.get(key)
-    if found is None:
-        label = LABELS.get(target.dtype.char)
-        if x.dtype.char not in NUMBERS or label is None or not x.size:
-            return NotImplemented
-        rows, n = x.shape
-        found = _Forward(rows, n, x.dtype, label, ignore_index, REDUCTIONS.index(reduction), wide)
-        _forwards[key] = found
-    x, target = row_major(x), row_major(target)
-    if found.several:
-        return found.go(x, target, partials(), counter())
-    return found.go(x, target, None, None)
+    label = LABELS.get(target.dtype.char)
+    if label is None or not _are_rows(x, target):
+        return None
+    (rows, n), mode = x.shape, REDUCTIONS.index(reduction)
+    if n < _LONG:
+        lanes = _lanes(n)
+        name, blocks = f"cross_entropy_{lanes}", min(-(-rows * lanes // 256), 1024)
+    else:
+        name, blocks = "cross_entropy_block", blocks_for(256 * rows)
+    wider = computed(x.dtype) if wide else x.dtype
+    launch = load("cross_entropy.cu", name, x.dtype.char, LABEL=label, WIDE=int(wider != x.dtype))
+    results = Result(2, () if mode else (rows,), wider), Result(3, (rows, 2), computed(x.dtype))
+    several = bool(blocks > 1 and mode)
+    go = launch.prepared(
+        blocks, 256, results, rows, n, ignore_index, mode, absent=() if several else (4, 5)
+    )
+    return (lambda x, target: go(x, target, partials(), counter())) if several else go
+
+
+kernel_for("cuda", "cross_entropy_fused")(one_launch(_loss))
 
 
 def step(
@@ -113,51 +97,40 @@ def _grad_shape(rows: int, n: int) -> tuple[str, int, int]:
     return "cross_entropy_grad_block", min(rows, blocks), 512
 
 
-def _grad_launch(
-    rows: int, n: int, dtype: np.dtype, label: str, ignore: int, mode: int, wide: int
-) -> Any:
-    """The derivative of one shape, ready to launch."""
-    name, blocks, threads = _grad_shape(rows, n)
-    launch = load("cross_entropy.cu", name, dtype.char, LABEL=label, WIDE=wide)
-    return launch.prepared(blocks, threads, (Result(4, (rows, n), dtype),), rows, n, ignore, mode)
+def _is_counted(rows: int, n: int, mode: int) -> bool:
+    """Whether blocks should not count the valid targets themselves."""
+    return mode == 1 and rows > (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG)
 
 
-def _seen(target: DeviceArray, n: int, dtype: np.dtype, char: str, ignore: int, mode: int) -> Any:
-    """The number of valid targets, where blocks should not count them themselves; None elsewhere."""
-    rows = target.shape[0]
-    if mode != 1 or rows <= (_COUNT_ONCE if n < _LONG else _COUNT_ONCE_LONG):
-        return None
-    seen = cupy.ndarray((), dtype)
-    label = LABELS[target.dtype.char]
-    load("cross_entropy.cu", "count_valid", char, LABEL=label)(1, 1024, target, seen, rows, ignore)
+def _valid(target: DeviceArray, dtype: np.dtype, char: str, ignore: int) -> Any:
+    """The number of valid targets."""
+    seen, label = cupy.ndarray((), dtype), LABELS[target.dtype.char]
+    launch = load("cross_entropy.cu", "count_valid", char, LABEL=label)
+    launch(1, 1024, target, seen, target.shape[0], ignore)
     return seen
 
 
-@kernel_for("cuda", "cross_entropy_grad")
-def cross_entropy_grad(
-    gy: DeviceArray,
-    x: DeviceArray,
-    stats: DeviceArray,
-    target: DeviceArray,
-    *,
-    ignore_index: int,
-    reduction: str,
-) -> Any:
-    key = (x.shape, x.dtype, target.dtype, gy.dtype, ignore_index, reduction, device())
-    go = _grads.get(key)
-    if go is None:
-        label, wide = LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
-        if x.dtype.char not in NUMBERS or label is None or not x.size or wide is None:
-            return NotImplemented
-        rows, n = x.shape
-        go = _grad_launch(rows, n, x.dtype, label, ignore_index, REDUCTIONS.index(reduction), wide)
-        _grads[key] = go
-    gy, x, stats, target = row_major(gy), row_major(x), row_major(stats), row_major(target)
-    mode = REDUCTIONS.index(reduction)
-    seen = None
-    if mode == 1 and x.shape[0] > _COUNT_ONCE_LONG:
-        seen = _seen(target, x.shape[1], stats.dtype, x.dtype.char, ignore_index, mode)
-    return go(gy, x, stats, target, seen)
+def _grad(
+    gy: DeviceArray, x: DeviceArray, stats: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str
+) -> Any:  # fmt: skip
+    label, wide = LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
+    if label is None or wide is None or not _are_rows(x, gy, stats, target):
+        return None
+    (rows, n), mode = x.shape, REDUCTIONS.index(reduction)
+    name, blocks, threads = _grad_shape(rows, n)
+    counted, char = _is_counted(rows, n, mode), x.dtype.char
+    go = load("cross_entropy.cu", name, char, LABEL=label, WIDE=wide).prepared(
+        blocks, threads, (Result(4, (rows, n), x.dtype),), rows, n, ignore_index, mode,
+        absent=() if counted else (5,),
+    )  # fmt: skip
+    if not counted:
+        return go
+    return lambda gy, x, stats, target: go(
+        gy, x, stats, target, _valid(target, stats.dtype, char, ignore_index)
+    )
+
+
+kernel_for("cuda", "cross_entropy_grad")(one_launch(_grad))
 
 
 def grad_over(
@@ -174,7 +147,8 @@ def grad_over(
         return NotImplemented
     gy, stats, target = row_major(gy), row_major(stats), row_major(target)
     (rows, n), mode = x.shape, REDUCTIONS.index(reduction)
-    seen = _seen(target, n, stats.dtype, char, ignore_index, mode)
+    counted = _is_counted(rows, n, mode)
+    seen = _valid(target, stats.dtype, char, ignore_index) if counted else None
     name, blocks, threads = _grad_shape(rows, n)
     load("cross_entropy.cu", name, char, LABEL=label, WIDE=wide)(
         blocks, threads, gy, x, stats, target, x, seen, rows, n, ignore_index, mode

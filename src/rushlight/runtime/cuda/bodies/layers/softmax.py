@@ -5,14 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import cupy
-
 from .....base.arrays import DeviceArray
 from ....door import kernel_for
-from ...code.keyed import keyed
 from ...code.launch import Result
 from ...code.sources import NUMBERS, load
-from ..fills import row_major
+from ..fills import one_launch
 
 _LONG = 2048  # rows from here on take a whole block
 
@@ -33,26 +30,16 @@ def _kernel(kind: int, stem: str, x: DeviceArray, dim: int) -> tuple[Any, int, i
 
 
 def _register(name: str, kind: int, stem: str = "") -> None:
-    def fits(arrays: tuple) -> bool:
-        x = arrays[0]
-        return x.dtype.char in NUMBERS and x.size > 0 and all(a.dtype == x.dtype for a in arrays)
-
-    def body(*arrays: DeviceArray, dim: int = -1) -> Any:
-        if not fits(arrays):
-            return NotImplemented
-        launch, blocks, threads, sizes = _kernel(kind, stem, arrays[0], dim)
-        out = cupy.ndarray(arrays[0].shape, arrays[0].dtype)
-        launch(blocks, threads, *[row_major(a) for a in arrays], out, *sizes)
-        return out
-
     def prepare(*arrays: DeviceArray, dim: int = -1) -> Any:
-        if not fits(arrays) or not all(a._c_contiguous for a in arrays):
+        x = arrays[0]
+        if x.dtype.char not in NUMBERS or not x.size:
             return None
-        launch, blocks, threads, sizes = _kernel(kind, stem, arrays[0], dim)
-        result = Result(len(arrays), arrays[0].shape, arrays[0].dtype)
-        return launch.prepared(blocks, threads, (result,), *sizes)
+        if not all(a._c_contiguous and a.dtype == x.dtype for a in arrays):
+            return None
+        launch, blocks, threads, sizes = _kernel(kind, stem, x, dim)
+        return launch.prepared(blocks, threads, (Result(len(arrays), x.shape, x.dtype),), *sizes)
 
-    kernel_for("cuda", name)(keyed(body, prepare))
+    kernel_for("cuda", name)(one_launch(prepare))
 
 
 _register("softmax", 0)
