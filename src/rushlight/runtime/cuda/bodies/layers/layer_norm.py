@@ -164,7 +164,7 @@ def normalise_grad(
     if not room:
         return None
     cut = _cut(n, [a for a in (gy, x, weight, more) if a is not None])
-    types = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
+    types: dict[str, Any] = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
     made = (Result(6, x.shape, x.dtype), Result(7, x.shape, gy.dtype))[: 1 + also]
     absent = (*([3] if rms else []), *([] if past else [5]), *([] if also else [7]))
     first, splits, kinds = _rows_grad(
