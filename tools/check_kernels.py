@@ -162,7 +162,7 @@ FAMILIES = {
         {"NW": "float", "LAST": 0, "VW": 1, "ACROSS": 1, "IX": "i64"},
         {"NW": "NT", "LAST": 1, "VW": 1, "ACROSS": 32, "IX": "i64"},
     ],
-    "pool_last": [{"VW": 1}, {"VW": 2}],
+    "pool": [{}, {"LAST": 1, "VW": 1}, {"LAST": 1, "VW": 2}],
     "head": [
         {"CLASSES": 10, "TEAM": 256, "TEAMS": 1, "ROWS": 1, "LABEL": "i64"},
         {"CLASSES": 16, "TEAM": 32, "TEAMS": 8, "ROWS": 4, "LABEL": "u8"},

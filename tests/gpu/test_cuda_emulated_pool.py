@@ -1,4 +1,4 @@
-"""Pooling in channels_last order: its CUDA kernels, compiled for the host and run there."""
+"""Pooling row by row and in channels_last order: its CUDA kernels, compiled for the host and run there."""
 
 from __future__ import annotations
 
@@ -21,17 +21,24 @@ inline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::m
 static Win window(int* w) { Win k; memcpy(&k, w, sizeof k); return k; }
 #define LAUNCH(call) launch({2, 1, 1}, 64, [=] { call; })
 extern "C" void run_max(void** p, i64 n, int C, int* w) {
-    Win k = window(w); LAUNCH(max_pool_last((T*)p[0], (T*)p[1], (i64*)p[2], n, C, k)); }
+    Win k = window(w); LAUNCH(max_pool((T*)p[0], (T*)p[1], (i64*)p[2], n, C, k)); }
 extern "C" void run_max_grad(void** p, i64 n, int C, i64 size, i64 out) {
     LAUNCH(max_pool_grad_last((T*)p[0], (i64*)p[1], (T*)p[2], n, C, size, out)); }
 extern "C" void run_max_grad_meeting(void** p, i64 n, int C, i64 size, i64 out) {
     LAUNCH(max_pool_grad_last_meeting((T*)p[0], (i64*)p[1], (A*)p[2], n, C, size, out)); }
 extern "C" void run_avg(void** p, i64 n, int C, int* w, int include, int divisor) {
-    Win k = window(w); LAUNCH(avg_pool_last((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
+    Win k = window(w); LAUNCH(avg_pool((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
 extern "C" void run_avg_grad(void** p, i64 n, int C, int* w, int include, int divisor) {
-    Win k = window(w); LAUNCH(avg_pool_grad_last((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
+    Win k = window(w); LAUNCH(avg_pool_grad((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
 """
-FORMS = {"float": (np.float32, 4), "bf16_t": (ml_dtypes.bfloat16, 2), "double": (np.float64, 1)}
+TYPES = {"float": np.float32, "bf16_t": ml_dtypes.bfloat16, "double": np.float64}
+FORMS = [
+    ("float", 4),
+    ("bf16_t", 2),
+    ("double", 1),
+    ("float", 0),
+    ("double", 0),
+]  # channels of a thread, 0: row by row
 WINDOWS = [
     ((7, 6), (2, 2), (2, 2), (0, 0), (1, 1), False),
     ((7, 9), (3, 3), (2, 2), (1, 1), (1, 1), False),
@@ -40,16 +47,17 @@ WINDOWS = [
 ]
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=FORMS, ids=str)
 def library(request, tmp_path_factory):
-    dtype, vw = FORMS[request.param]
+    name, vw = request.param
     folder = tmp_path_factory.mktemp("pool")
-    wide = "double" if request.param == "double" else "float"
-    macros = {"NT": request.param, "NA": wide, "VW": vw}
+    wide = "double" if name == "double" else "float"
+    macros = {"NT": name, "NA": wide, "LAST": int(vw > 0), "VW": max(vw, 1)}
     lines = ["#include <mutex>"]
     lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
-    lines.append(ENTRIES % (FOLDER / "pool_last.cu").read_text())
-    return compiled(folder, "pool", "\n".join(lines)), np.dtype(dtype), vw
+    lines.append(ENTRIES % (FOLDER / "pool.cu").read_text())
+    lib = compiled(folder, "pool", "\n".join(lines))
+    return lib, np.dtype(TYPES[name]), max(vw, 1), last if vw else np.ascontiguousarray
 
 
 def last(a):
@@ -77,26 +85,28 @@ def same(a, b, dtype):
 
 @pytest.mark.parametrize("how", WINDOWS, ids=str)
 def test_maxima(library, how):
-    lib, dtype, vw = library
+    lib, dtype, vw, laid = library
     size, kernel, stride, padding, dilation, ceil = how
-    x = last(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
+    x = laid(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
     x[0, 0, 1, 1] = np.nan
     x[1, 1] = -np.inf
     attrs = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
     with np.errstate(invalid="ignore"):
         y, index = KERNELS["max_pool"].generic(np, x, **attrs, ceil_mode=ceil)
-    mine, places = last(np.zeros_like(y)), last(np.zeros_like(index))
+    mine, places = laid(np.zeros_like(y)), laid(np.zeros_like(index))
     window = numbers(size, y.shape[2:], kernel, stride, padding, dilation)
     lib.run_max(pointers(x, mine, places), ctypes.c_longlong(y.size // vw), 4, window)
     np.testing.assert_array_equal(mine.astype(np.float64), y.astype(np.float64))
     np.testing.assert_array_equal(places, index)
-    g = last(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
+    g = laid(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
+    if laid is not last:
+        return
     overlap = any(s < d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
     expected = KERNELS["max_pool_grad"].generic(
         np, g.astype(np.float64), index, x_shape=x.shape, overlap=overlap
     )
     wide = np.float64 if dtype == np.float64 else np.float32
-    gx = last(np.zeros(x.shape, wide if overlap else dtype))
+    gx = laid(np.zeros(x.shape, wide if overlap else dtype))
     name = "run_max_grad_meeting" if overlap else "run_max_grad"
     sizes = [ctypes.c_longlong(int(np.prod(s))) for s in (size, y.shape[2:])]
     getattr(lib, name)(pointers(g, places, gx), ctypes.c_longlong(g.size), 4, *sizes)
@@ -106,20 +116,20 @@ def test_maxima(library, how):
 @pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 3)])
 @pytest.mark.parametrize("how", WINDOWS[:2] + WINDOWS[3:], ids=str)
 def test_means(library, how, include, divisor):
-    lib, dtype, vw = library
+    lib, dtype, vw, laid = library
     size, kernel, stride, padding, dilation, ceil = how
-    x = last(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
+    x = laid(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
     attrs = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil,
              "include_pad": include, "divisor": divisor}  # fmt: skip
     out = pool_size(size, kernel, stride, padding, dilation, ceil)
     y = KERNELS["avg_pool"].generic(np, x.astype(np.float64), **attrs)
     window = numbers(size, out, kernel, stride, padding, dilation)
-    mine = last(np.zeros(y.shape, dtype))
+    mine = laid(np.zeros(y.shape, dtype))
     rest = (4, window, int(include), divisor or 0)
     lib.run_avg(pointers(x, mine), ctypes.c_longlong(y.size // vw), *rest)
     same(mine, y, dtype)
-    g = last(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
+    g = laid(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
     expected = KERNELS["avg_pool_grad"].generic(np, g.astype(np.float64), x_shape=x.shape, **attrs)
-    gx = last(np.zeros(x.shape, dtype))
+    gx = laid(np.zeros(x.shape, dtype))
     lib.run_avg_grad(pointers(g, gx), ctypes.c_longlong(gx.size // vw), *rest)
     same(gx, expected, dtype)

@@ -10,13 +10,13 @@ import numpy as np
 from .....base.arrays import DeviceArray
 from .....base.config import settings
 from ....door import kernel_for
-from ...code.launch import Result
+from ...code.launch import Result, empty
 from ...code.sources import NUMBERS, blocks_for, computed, load
-from ..fills import into_zeros, one_launch
-from . import pool_channels_last as pool_last
+from ..fills import copy_to, into_zeros, one_launch
 
 _SHARED = 40 << 10
 _FLAT = 1 << 31
+_PLACES = np.dtype(np.int64)
 _SETTING = ((settings, "deterministic"),)
 
 
@@ -42,6 +42,51 @@ def _window(
     return (*shape[:2], *out), tuple([v for values, fill in groups for v in _three(values, fill)])
 
 
+def _lies_last(a: DeviceArray) -> bool:
+    """Whether channels lie innermost, in memory without gaps: results then stay in that order, as PyTorch's do."""
+    if a._c_contiguous or a.ndim < 4:
+        return False
+    return bool(a.transpose((0, *range(2, a.ndim), 1))._c_contiguous)
+
+
+def _strides(shape: tuple, itemsize: int) -> tuple[int, ...]:
+    """Those of a dense array with its channels innermost."""
+    steps, step = [itemsize], itemsize * shape[1]
+    inner: list[int] = []
+    for n in reversed(shape[2:]):
+        inner.append(step)
+        step *= n
+    return (step, *steps, *reversed(inner))
+
+
+def _as_last(a: DeviceArray) -> Any:
+    """`a` with its channels innermost, copied where they are not."""
+    if _lies_last(a):
+        return a
+    out = empty(a.shape, a.dtype, _strides(a.shape, a.itemsize))
+    copy_to(out, a)
+    return out
+
+
+def _over_places(
+    name: str, x: DeviceArray, shape: tuple, dtypes: tuple[np.dtype, ...], numbers: tuple
+) -> Any:
+    """The launch whose results have a shape and lie as x does; of channels innermost a thread takes several."""
+    last, width = _lies_last(x), 1
+    if not last and not x._c_contiguous:
+        return None
+    if last:
+        widest = 1 if x.data.ptr & 15 else 16 // x.itemsize
+        width = next(v for v in (widest, 4, 2, 1) if v <= widest and x.shape[1] % v == 0)
+    results = tuple([
+        Result(1 + i, shape, dtype, _strides(shape, dtype.itemsize) if last else None)
+        for i, dtype in enumerate(dtypes)
+    ])  # fmt: skip
+    count = prod(shape) // width
+    launch = load("pool.cu", name, x.dtype.char, LAST=int(last), VW=width)
+    return launch.prepared(blocks_for(count), 256, results, count, x.shape[1], *numbers)
+
+
 def _max_pool(
     x: DeviceArray, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
 ) -> Any:  # fmt: skip
@@ -51,17 +96,14 @@ def _max_pool(
     count = prod(shape)
     if not count:
         return None
-    if pool_last.lies_last(x):
-        return pool_last.max_pool(x, shape, numbers)
-    if not x._c_contiguous:
-        return None
-    results = (Result(1, shape, x.dtype), Result(2, shape, np.int64))
-    grid, block = blocks_for(count), 256
     pairs = kernel == (2, 2) and stride == (2, 2) and padding == (0, 0) and dilation == (1, 1)
-    if pairs and not (x.shape[2] % 2 or x.shape[3] % 2 or x.size >= _FLAT or x.data.ptr & 15):
-        launch = load("pool.cu", "max_pool_2x2", x.dtype.char)
-        return launch.prepared(grid, block, results, count, x.shape[3], shape[3], shape[2])
-    return load("pool.cu", "max_pool", x.dtype.char).prepared(grid, block, results, count, *numbers)
+    even = pairs and not (x.shape[2] % 2 or x.shape[3] % 2 or x.size >= _FLAT or x.data.ptr & 15)
+    if not even or not x._c_contiguous:
+        return _over_places("max_pool", x, shape, (x.dtype, _PLACES), numbers)
+    results = (Result(1, shape, x.dtype), Result(2, shape, _PLACES))
+    return load("pool.cu", "max_pool_2x2", x.dtype.char).prepared(
+        blocks_for(count), 256, results, count, x.shape[3], shape[3], shape[2]
+    )
 
 
 max_pool = kernel_for("cuda", "max_pool")(one_launch(_max_pool))
@@ -74,15 +116,15 @@ def _max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overl
     # How gradients are added: 0: windows share no place, 1: they may, 2: they may, and always in the same order.
     how = 0 if not overlap else 2 if settings.deterministic else 1
     places, size = prod(gy.shape[2:]), prod(x_shape[2:])
-    if how != 2 and pool_last.lies_last(index):
+    if how != 2 and _lies_last(index):
         wide = computed(gy.dtype) if how else gy.dtype
         name = "max_pool_grad_last_meeting" if how else "max_pool_grad_last"
-        last = load("pool_last.cu", name, char, VW=1).fixed(
+        last = load("pool.cu", name, char, LAST=1, VW=1).fixed(
             blocks_for(gy.size), 256, gy.size, x_shape[1], size, places
         )
         return into_zeros(
-            lambda gx, gy, index: last(pool_last.as_last(gy), index, gx), x_shape, gy.dtype, wide,
-            pool_last.strides(x_shape, wide.itemsize),
+            lambda gx, gy, index: last(_as_last(gy), index, gx), x_shape, gy.dtype, wide,
+            _strides(x_shape, wide.itemsize),
         )  # fmt: skip
     if not gy._c_contiguous or not index._c_contiguous:
         return None
@@ -124,14 +166,7 @@ def _means(
 ) -> Any:
     """Means of windows, or what comes back from them."""
     more = (*numbers, int(include), divisor or 0)
-    if pool_last.lies_last(x):
-        made = (pool_last.result(1, result, x.dtype),)
-        return pool_last.prepared(f"{name}_last", x, made, prod(result), more)
-    if not x._c_contiguous:
-        return None
-    return load("pool.cu", name, x.dtype.char).prepared(
-        blocks_for(prod(result)), 256, (Result(1, result, x.dtype),), prod(result), *more
-    )
+    return _over_places(name, x, result, (x.dtype,), more)
 
 
 def _avg_pool(
