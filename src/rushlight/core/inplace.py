@@ -20,7 +20,7 @@ from ..runtime.wrapped import WrappedArray, answer
 from .gradients.tape import numbers
 from .op import Op, OpNode
 from .tensor import Tensor, tensor_over
-from .views import current_edge, refresh_view, replay, steps_of, way
+from .views import check_made, current_edge, refresh_view, replay, steps_of, way
 
 
 def _copy_into(xp: ArrayModule, dst: Array, src: Array) -> Any:
@@ -212,28 +212,15 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
     if here.state & TAPE != GRAD:
         return
     if ext is not None and ext.base is not None:
-        base_edge = ext.base._edge
-        if base_edge is not None and ext.base.is_leaf:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
-            )
-        if base_edge is not None:
-            _check_tracked_view(ext)
+        if ext.base._edge is not None:
+            check_made(t, "is being")
+            if ext.base.is_leaf:
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                )
     elif t._edge is not None and t.is_leaf:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
-        )
-
-
-def _check_tracked_view(ext: Any) -> None:
-    """Refuse a write with a history to a view that was made without one."""
-    if ext.no_grad_view:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
-            "can clarify your code by moving both the view and the inplace either both inside "
-            "the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-            "you want the inplace to be tracked)."
         )
 
 
@@ -249,7 +236,7 @@ def write(t: Tensor, r: Tensor) -> Tensor:
         r = r.to(t.dtype)
     tracked = here.state & TAPE == GRAD
     if tracked and r._edge is not None and t._ext is not None:
-        _check_tracked_view(t._ext)
+        check_made(t, "is being")
     overwrite(t, r._a)
     if tracked:
         adopt_history(t, r)

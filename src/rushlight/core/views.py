@@ -22,7 +22,7 @@ RESHAPED = (
 class Extra:
     """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
 
-    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view", "frozen")
+    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "made", "frozen")
 
     base: Any  # the tensor whose memory this one views
     frozen: Any  # the edge with its hooks, of a leaf that wants no gradient for now; most have none
@@ -32,7 +32,10 @@ class Extra:
         self.base = self.spec = None
         self.edge_version = 0
         self.retains: Any = False  # the handle of the hook that keeps the gradient
-        self.inference = self.no_grad_view = False
+        self.inference = False
+        self.made: str | None = (
+            None  # how, where PyTorch refuses writes that have a history: `REFUSED`
+        )
 
 
 def extra(t: Tensor) -> Extra:
@@ -41,7 +44,7 @@ def extra(t: Tensor) -> Extra:
     return t._ext
 
 
-def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
+def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict, made: str | None = None) -> None:
     """Note that `t` shares the memory of `source`: one version counter, one base."""
     if source._ver is None:
         source._ver = [0]
@@ -55,7 +58,12 @@ def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
         ext.base = parent.base
         ext.spec = (op, attrs, parent.spec)
     ext.edge_version = t._ver[0]
-    ext.no_grad_view = here.state & TAPE != GRAD
+    if here.inference:
+        ext.made = "inference"
+    elif here.state & TAPE != GRAD:
+        ext.made = "no_grad"
+    else:
+        ext.made = made or (None if parent is None else parent.made)
     ext.inference = parent is not None and parent.inference  # as the memory that it shows
 
 
@@ -70,9 +78,14 @@ def mark_detached(t: Tensor) -> None:
 def current_edge(t: Tensor) -> Any:
     """The edge to the node that made `t`; a view whose base was changed in place finds its new one."""
     ext = t._ext
-    if ext is not None and ext.base is not None and ext.edge_version != t._ver[0]:
+    if ext is not None and ext.base is not None and is_behind(t):
         refresh_view(t)
     return t._edge
+
+
+def is_behind(t: Tensor) -> bool:
+    """Whether the memory of a view was written since its edge was found."""
+    return t._ext.edge_version != t._ver[0]
 
 
 def refresh_view(t: Tensor) -> None:
@@ -81,11 +94,45 @@ def refresh_view(t: Tensor) -> None:
     base = ext.base
     if current_edge(base) is None:
         return  # and is looked at again: the base may want gradients later
-    ext.edge_version = t._ver[0]
-    if ext.no_grad_view:
-        return
+    check_made(t, "its base or another view of its base has been")
     with enable_grad():
         t._edge = replay(base, steps_of(way(t)))._edge
+    ext.edge_version = t._ver[0]
+
+
+_SIDES = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+    "both the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) "
+    "or both outside (if you want the inplace to be tracked)."
+)
+REFUSED = {
+    "no_grad": _SIDES.format("no_grad"),
+    "inference": _SIDES.format("inference_mode"),
+    "many": " This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    "function": " This view was created inside a custom Function (or because an input was returned as-is) and the "
+    "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+    "custom Function.",
+}
+
+
+def check_made(t: Tensor, written: str) -> None:
+    """Refuse to go on with a view that was written, or whose base was, where it was made in such a way."""
+    made = extra(t).made
+    if made is None:
+        return
+    told = ""
+    if t._edge is not None:
+        name = t._edge[0].name().rstrip("0123456789").removesuffix("Backward")
+        told = f"Output {t._edge[1]} of {name} is a view"
+    if not told or made in ("no_grad", "inference"):
+        mode, end = ("inference", "in normal mode") if made == "inference" else ("no_grad", "with grad mode enabled")  # fmt: skip
+        begin = f"{told} of a view which was created in" if told else "A view was created in"
+        told = f"{begin} {mode} mode and {written} modified inplace {end}."
+    else:
+        told = f"{told} and {written} modified inplace."
+    raise RuntimeError(told + REFUSED[made])
 
 
 def way(t: Tensor) -> Any:

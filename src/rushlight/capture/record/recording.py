@@ -283,7 +283,7 @@ class Recording:
             if source is not None:
                 # Made as the function made it, so that both know of what is written into either.
                 self._check_result(value)
-                return ("view", (*source, value._ext.no_grad_view))
+                return ("view", (*source, value._ext.made))
             return self._describe_tensor(value)
         reading = reading_of(value)
         if reading is not None:
@@ -308,7 +308,7 @@ class Recording:
         quiet = value.is_inference()
         counter = None if window is not None else self._counter(value)
         if window is not None:
-            window = (*window, value._ext.no_grad_view)
+            window = (*window, value._ext.made)
         return ("tensor", self.add_result(slot), name, failure, quiet, counter, window)
 
     def _counter(self, value: Tensor) -> tuple | None:

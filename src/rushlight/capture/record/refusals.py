@@ -22,7 +22,7 @@ from ...runtime.facts import NOTHING
 from ..program.instructions import Program
 from ..program.refuse import looked_at, may_refuse
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
-from ..state.keys import HOOKED, RESULT, role
+from ..state.keys import HOOKED, PART, RESULT, role
 from ..state.kinds import PLAIN, lookup
 from ..state.known import TENSOR_SECRETS
 from .flow import Reading, destination, is_caught, watched
@@ -167,7 +167,7 @@ def graphs_end_at(
     tensors: Sequence[Tensor], arguments: Sequence[Tensor], recorder: Any
 ) -> Iterator[None]:
     """Complain when a derivative arrives at a result of an earlier graph, or at an argument with hooks of the user."""
-    entries = {id(t): t for t in tensors if role(t) == RESULT}
+    entries = {id(t): t for t in tensors if role(t) in (RESULT, PART)}
     entries.update({id(t): t for t in arguments if role(t) == HOOKED})
 
     def arrived(_: Tensor) -> None:

@@ -84,9 +84,11 @@ class Leaves:
         if kind == "again":
             return self.make(at)
         if kind == "view":
-            source, steps, quiet = at
-            with set_grad_enabled(not quiet):
-                return view_again(self._source(source), steps)
+            source, steps, made = at
+            with set_grad_enabled(made not in ("no_grad", "inference")):
+                t = view_again(self._source(source), steps)
+            extra(t).made = made
+            return t
         return at
 
     def _source(self, source: tuple) -> Tensor:
@@ -97,7 +99,7 @@ class Leaves:
         return self.make(which) if what == "place" else which
 
 
-def on_base(t: Tensor, base: Tensor, spec: Any, steps: tuple, quiet: bool) -> Tensor:
+def on_base(t: Tensor, base: Tensor, spec: Any, steps: tuple, made: str | None) -> Tensor:
     """A result as the view that it is, of a tensor that the caller is not given himself."""
     if getattr(t._a, "base", None) is not base._a:  # one of them had to be copied
         with set_grad_enabled(False):
@@ -105,7 +107,7 @@ def on_base(t: Tensor, base: Tensor, spec: Any, steps: tuple, quiet: bool) -> Te
     else:
         share_counter(t, base)
     ext = extra(t)
-    ext.base, ext.spec, ext.edge_version, ext.no_grad_view = base, spec, t._ver[0], quiet
+    ext.base, ext.spec, ext.edge_version, ext.made = base, spec, t._ver[0], made
     ext.inference = base._ext is not None and base._ext.inference
     return t
 

@@ -10,7 +10,7 @@ from ...base.config import settings
 from ...base.device import get_default_device
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
-from ...core.views import current_edge
+from ...core.views import current_edge, is_behind
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..program.slots import apart, reach
 from .kinds import isinstance_of
@@ -45,16 +45,22 @@ def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     return not apart(spans, spans)
 
 
-PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET = range(7)  # roles of a tensor in autograd
+PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET, PART = range(
+    8
+)  # roles of a tensor in autograd
 
 
 def role(t: Tensor) -> int:
     """Whether a tensor has no history, is a leaf that wants its gradient, a result of a graph, or a leaf with hooks."""
     edge, ext = t._edge, t._ext
     if ext is not None and ext.base is not None:
-        edge = current_edge(t)
-        if edge is None and ext.base._edge is not None:
-            return QUIET if ext.no_grad_view else GUARDED  # its base's history forbids writes
+        if ext.made is None:
+            edge = current_edge(t)
+        if ext.base._edge is not None:  # its base's history forbids writes
+            if ext.made is not None:
+                return QUIET if edge is None or is_behind(t) else PART
+            if edge is None:
+                return GUARDED
     if edge is None:
         return INFERRED if ext is not None and ext.inference else PLAIN
     node = edge[0]

@@ -332,7 +332,8 @@ def run_function(
     for i, out in enumerate(outputs):
         dirty = any(out is d for d in ctx._dirty)
         if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
-            outputs[i] = out.detach()  # an input returned as it is gets a new identity
+            # an input returned as it is gets a new identity
+            outputs[i] = out.view_as(out) if recording else out.detach()
     if recording:
         _record(cls, ctx, edges, args, outputs)
     ctx._to_save = ()
@@ -399,6 +400,8 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
             adopt_history(out, made)
         else:
             out._edge = (node, i)
+            if out._ext is not None and out._ext.base is not None:
+                out._ext.made = "function" if len(outputs) == 1 else "many"
     node.n_outputs = len(outputs)
     # metas hold a zero-size stand-in for dtype and device, not the values; somebody's class may not make one
     node.metas = [

@@ -308,8 +308,7 @@ static PyObject *wrap_one(PyObject *op, Inputs *in, PyObject *inputs, PyObject *
         return NULL;
     if (SLOT(op, o_view) == Py_True) {
         PyObject *given = attrs == NULL ? PyDict_New() : Py_NewRef(attrs);
-        int records = (state & (GRAD | INFERENCE)) == GRAD;
-        int status = given == NULL ? -1 : note_view(result, PyTuple_GET_ITEM(inputs, 0), op, given, records);
+        int status = given == NULL ? -1 : note_view(result, PyTuple_GET_ITEM(inputs, 0), op, given, Py_None, state);
         Py_XDECREF(given);
         if (status < 0) {
             Py_DECREF(result);

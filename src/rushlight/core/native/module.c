@@ -130,7 +130,7 @@ static PyMethodDef functions[] = {
     {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output, OpNode.apply and Tensor.__hash__ in C."},
     {"walk", walk, METH_VARARGS, "walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, keepers, WrappedArray) -> Pass.run in C."},
     {"know_views", know_views, METH_VARARGS, "know_views(Extra, refresh_view): before `quicken`, which calls for them."},
-    {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs): see core/views.py."},
+    {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs, made): see core/views.py."},
     {"can_view", (PyCFunction)(void (*)(void))can_view, METH_FASTCALL, "can_view(array, shape): see operators/shape/views.py."},
     {"cast_to", (PyCFunction)(void (*)(void))cast_to, METH_FASTCALL, "cast_to(x, d): see operators/memory/casting.py."},
     {"know_casts", know_casts, METH_VARARGS, "know_casts(op, by_np, from_np): before `cast_to`, which calls for them."},

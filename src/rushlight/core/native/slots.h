@@ -58,7 +58,7 @@ int name_cast(void);
 extern PyTypeObject *extra_type;
 extern Py_ssize_t e_inference;
 PyObject *version_cell(PyObject *t);
-int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, int records);
+int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, PyObject *made, long state);
 PyObject *edge_of(PyObject *t);
 PyObject *can_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mark_one_view(PyObject *module, PyObject *const *args, Py_ssize_t count);

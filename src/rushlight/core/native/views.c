@@ -2,8 +2,8 @@
 #include "slots.h"
 
 PyTypeObject *extra_type;
-Py_ssize_t e_base, e_spec, e_version, e_retains, e_inference, e_no_grad, e_frozen;
-static PyObject *refresh_view, *s_strides;
+Py_ssize_t e_base, e_spec, e_version, e_retains, e_inference, e_made, e_frozen;
+static PyObject *refresh_view, *s_strides, *s_no_grad, *s_in_inference;
 
 static PyObject *zero; /* the version that every tensor begins with */
 
@@ -21,7 +21,7 @@ static PyObject *extra_of(PyObject *t)
     SLOT(found, e_version) = Py_NewRef(zero);
     SLOT(found, e_retains) = Py_NewRef(Py_False);
     SLOT(found, e_inference) = Py_NewRef(Py_False);
-    SLOT(found, e_no_grad) = Py_NewRef(Py_False);
+    SLOT(found, e_made) = Py_NewRef(Py_None);
     SLOT(found, e_frozen) = Py_NewRef(Py_None);
     put(t, t_ext, found);
     return found;
@@ -41,8 +41,8 @@ PyObject *version_cell(PyObject *t)
     return cell;
 }
 
-/* Note that `t` shares the memory of `source`: one version counter, one base. */
-int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, int records)
+/* Note that `t` shares the memory of `source`: one version counter, one base. `made` is how, None as usual. */
+int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, PyObject *made, long state)
 {
     PyObject *cell = version_cell(source), *parent = SLOT(source, t_ext);
     if (cell == NULL)
@@ -58,7 +58,13 @@ int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, int 
     put(own, e_base, Py_NewRef(first ? source : SLOT(parent, e_base)));
     put(own, e_spec, spec);
     put(own, e_version, Py_NewRef(PyList_GET_ITEM(cell, 0)));
-    put(own, e_no_grad, Py_NewRef(records ? Py_False : Py_True));
+    if (state & INFERENCE)
+        made = s_in_inference;
+    else if (!(state & GRAD))
+        made = s_no_grad;
+    else if (made == Py_None && parent != Py_None)
+        made = SLOT(parent, e_made);
+    put(own, e_made, Py_NewRef(made));
     put(own, e_inference, Py_NewRef(parent == Py_None ? Py_False : SLOT(parent, e_inference)));
     return 0;
 }
@@ -160,15 +166,15 @@ PyObject *can_view(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* -- for the module ---------------------------------------------------------------------------- */
 
-/* mark_view(t, source, op, attrs), for views that are made without a call of an op. */
+/* mark_view(t, source, op, attrs, made), for views that are made without a call of an op. */
 PyObject *mark_one_view(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 4 || !is_tensor(args[0]) || !is_tensor(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "mark_view(tensor, source, op, attrs)");
+    if (count != 5 || !is_tensor(args[0]) || !is_tensor(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "mark_view(tensor, source, op, attrs, made)");
         return NULL;
     }
     long state = state_here();
-    if (state < 0 || note_view(args[0], args[1], args[2], args[3], (state & (GRAD | INFERENCE)) == GRAD) < 0)
+    if (state < 0 || note_view(args[0], args[1], args[2], args[3], args[4], state) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -181,7 +187,7 @@ PyObject *know_views(PyObject *module, PyObject *args)
         return NULL;
     const Slot slots[] = {
         {extra, "base", &e_base},       {extra, "spec", &e_spec},           {extra, "edge_version", &e_version},
-        {extra, "retains", &e_retains}, {extra, "inference", &e_inference}, {extra, "no_grad_view", &e_no_grad},
+        {extra, "retains", &e_retains}, {extra, "inference", &e_inference}, {extra, "made", &e_made},
         {extra, "frozen", &e_frozen},
     };
     if (find_offsets(slots, sizeof slots / sizeof *slots) < 0)
@@ -193,7 +199,7 @@ PyObject *know_views(PyObject *module, PyObject *args)
 
 int name_views(void)
 {
-    const Name names[] = {{&s_strides, "strides"}};
+    const Name names[] = {{&s_strides, "strides"}, {&s_no_grad, "no_grad"}, {&s_in_inference, "inference"}};
     zero = PyLong_FromLong(0);
-    return zero == NULL ? -1 : intern(names, 1);
+    return zero == NULL ? -1 : intern(names, sizeof names / sizeof *names);
 }

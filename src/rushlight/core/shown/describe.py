@@ -46,7 +46,12 @@ def describe_parts(t: Any, parts: Sequence[tuple[str, Tensor]], apart: bool) -> 
 
 
 def _history(t: Tensor) -> list[str]:
-    made_by = t.grad_fn
+    try:
+        made_by = t.grad_fn
+    except (
+        RuntimeError
+    ):  # a view whose base was written, though it was made in a way that refuses that
+        return ["grad_fn=<Invalid>"]
     if made_by is not None:
         return [f"grad_fn=<{made_by.name()}>"]
     return ["requires_grad=True"] if t.requires_grad else []

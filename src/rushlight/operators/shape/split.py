@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule
@@ -67,7 +68,7 @@ def unbind(input: Tensor, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor
     outs = _unbind(input, dim=dim)
     lead = (_ALL,) * dim
     for i, out in enumerate(outs):
-        mark_view(out, input, select_op, {"index": (*lead, i)})
+        mark_view(out, input, select_op, {"index": (*lead, i)}, "many")
     return outs
 
 
@@ -116,7 +117,7 @@ def _parts(op: Op, x: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor,
     outs = op(x, ranges=tuple(ranges), dim=dim)
     lead = (_ALL,) * dim
     for out, (start, n) in zip(outs, ranges):
-        mark_view(out, x, slice_op, {"index": (*lead, (start, start + n, 1))})
+        mark_view(out, x, slice_op, {"index": (*lead, (start, start + n, 1))}, "many")
     return outs
 
 
@@ -150,7 +151,7 @@ def _by_size_checked(x: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]
     return _by_size(x, split_size, dim)
 
 
-@public("Tensor", aliases=("unsafe_split",))
+@public("Tensor")
 def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut into parts along a dimension; the parts are views.
 
@@ -170,7 +171,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     return split_with_sizes(self, split_size, dim)
 
 
-@public("torch", name="split", aliases=("unsafe_split",))
+@public("torch", name="split")
 def _split_function(
     tensor: Tensor, split_size_or_sections: Any, dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -190,7 +191,7 @@ def _split_function(
     return split(tensor, split_size_or_sections, dim)
 
 
-@public(aliases=("unsafe_split_with_sizes",))
+@public()
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
     """Cut into parts of the given sizes; the parts are views.
 
@@ -220,7 +221,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return _parts(_split_sizes, input, lengths, dim) if lengths else ()
 
 
-@public(aliases=("unsafe_chunk",))
+@public()
 def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
     """Cut into a number of parts of equal size; the last may be smaller, and there may be fewer of them.
 
@@ -238,6 +239,31 @@ def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: Any = None) -> 
     if size == 0:
         return _parts(_split_sizes, input, [0] * chunks, dim)
     return _by_size(input, -(-size // chunks), dim)
+
+
+def _unsafe(cut: Any) -> None:
+    def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:  # noqa: A002
+        outs = cut(input, *args, **kwargs)
+        for out in outs:
+            out._ext.base = out._ext.spec = out._ext.made = out._ver = None
+        return outs
+
+    name = parts.__name__ = parts.__qualname__ = f"unsafe_{cut.__name__}"
+    parts.__doc__ = f"""As `{cut.__name__}`, but for the graph each part is a tensor of its own: writes to it are not seen through the others.
+
+    Args:
+        args: those of `{cut.__name__}`.
+
+    Example:
+        >>> torch.{name}(torch.arange(4), {"[2, 2]" if cut is split_with_sizes else 2})
+        (tensor([0, 1]), tensor([2, 3]))
+    """
+    parts.__signature__ = signature(cut)  # type: ignore[attr-defined]
+    public()(parts)
+
+
+for _cut in (split, split_with_sizes, chunk):
+    _unsafe(_cut)
 
 
 @public()
@@ -283,7 +309,7 @@ def tensor_split(
         raise RuntimeError(f"number of sections must be larger than 0, got {where}")
     short, longer = divmod(size, where)
     lengths = [short + 1] * longer + [short] * (where - longer)
-    return _parts(_split_sizes, input, lengths, dim)
+    return _cut_at(input, list(itertools.accumulate(lengths[:-1])), dim)
 
 
 def _cut_at(x: Tensor, cuts: list[int], dim: int) -> tuple[Tensor, ...]:
