@@ -55,7 +55,8 @@ def library(request, tmp_path_factory):
     macros = {"NT": name, "NA": wide, "LAST": int(vw > 0), "VW": max(vw, 1)}
     lines = ["#include <mutex>"]
     lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
-    lines.append(ENTRIES % (FOLDER / "pool.cu").read_text())
+    text = (FOLDER / "pool.cu").read_text().replace("extern __shared__", "static")
+    lines.append(ENTRIES % text.replace("char room[]", "char room[1 << 16]"))
     lib = compiled(folder, "pool", "\n".join(lines))
     return lib, np.dtype(TYPES[name]), max(vw, 1), last if vw else np.ascontiguousarray
 
