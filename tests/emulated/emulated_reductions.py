@@ -75,7 +75,6 @@ def beyond_numbers() -> None:
 for dim in (None, 0, 1):
     of(random.normal(size=(3, 70)).astype(np.float32), dim)
 reductions._SPLIT_FROM = 64  # so that a few thousand numbers are added in parts
-reductions._recipes.clear()
 for shape, dim in (((2, 5000), 1), ((1200, 20), 0)):
     of(random.normal(size=shape).astype(np.float32), dim)
 of(random.normal(size=(40, 31)), 1)
