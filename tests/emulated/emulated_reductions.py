@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import emulated_capture
@@ -9,7 +10,8 @@ import numpy as np
 
 import rushlight as rl
 from rushlight.runtime.cuda.bodies import reduce as reductions
-from rushlight.runtime.cuda.bodies.reduce import reduce
+from rushlight.runtime.cuda.bodies.reduce import reduce, reducing
+from rushlight.runtime.cuda.code import keyed
 
 random = np.random.default_rng(0)
 NORMS = (0, 2, 3, -1, -2.5, -np.inf)
@@ -72,6 +74,24 @@ def beyond_numbers() -> None:
         equal(high, x.max())
 
 
+def several_gpus() -> None:
+    """A launch is prepared once for each of several GPUs, since it belongs to the one it was prepared on."""
+    asked: list[int] = []
+    now, own = SimpleNamespace(index=0), keyed.runtime
+    keyed.runtime = SimpleNamespace(getDeviceCount=lambda: 2, getDevice=lambda: now.index)
+
+    def prepare(x: Any) -> Any:
+        asked.append(now.index)
+        return reducing("sum", x, None, False)
+
+    call, x = keyed.alone(prepare), random.normal(size=(3, 70)).astype(np.float32)
+    for now.index in (0, 1, 0, 1):
+        equal(call(on_gpu(x)), x.sum(), 1e-4)
+    assert asked == [0, 1]
+    keyed.runtime = own
+
+
+several_gpus()
 for dim in (None, 0, 1):
     of(random.normal(size=(3, 70)).astype(np.float32), dim)
 reductions._SPLIT_FROM = 64  # so that a few thousand numbers are added in parts

@@ -14,9 +14,9 @@ from ....base.dtypes import from_np
 from ... import devices
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
-from ..code.keyed import keyed
+from ..code.keyed import alone
 from ..code.launch import Result
-from .fills import row_major
+from .fills import one_launch
 from .stream import DIGITS, text_for
 
 
@@ -47,8 +47,8 @@ def _blocks(n: int) -> int:
     return min(-(-n // 1024), 4096)
 
 
-def _prepared(x: DeviceArray, *, p: float) -> Any:
-    """`_dropout` for arrays of a kind: the launch is packed once."""
+def _dropout(x: DeviceArray, *, p: float) -> Any:
+    """Dropped numbers, and the key to draw the same again: the mask never exists."""
     if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
         return None
     backend, keep = devices.backend_of(device("cuda")), 1.0 - p
@@ -60,7 +60,7 @@ def _prepared(x: DeviceArray, *, p: float) -> Any:
     return lambda x: call(x, backend.stream(where).address)
 
 
-def _prepared_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
+def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
     if (
         kept.dtype != _KEY
         or from_np(gy.dtype).name not in DIGITS
@@ -75,31 +75,8 @@ def _prepared_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
     )
 
 
-def _dropout(x: DeviceArray, *, p: float) -> Any:
-    """Dropped numbers, and the key to draw the same again: the mask never exists."""
-    if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
-        return NotImplemented
-    backend = devices.backend_of(device("cuda"))
-    stream = backend.stream(backend.device_of(x))
-    out, key = cupy.ndarray(x.shape, x.dtype), cupy.ndarray((2,), _KEY)
-    keep = 1.0 - p
-    _launch("dropout", x.dtype, x.size, x, out, stream.address, key, keep, 1 / keep)
-    return out, key
-
-
-kernel_for("cuda", "dropout")(keyed(_dropout, _prepared))
-
-
-def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
-    if kept.dtype != _KEY or from_np(gy.dtype).name not in DIGITS:
-        return NotImplemented
-    gy = row_major(gy)
-    out, keep = cupy.ndarray(gy.shape, gy.dtype), 1.0 - p
-    _launch("dropout_again", gy.dtype, gy.size, gy, out, kept, keep, 1 / keep)
-    return out
-
-
-kernel_for("cuda", "dropout_grad")(keyed(_dropout_grad, _prepared_grad))
+kernel_for("cuda", "dropout")(alone(_dropout))
+kernel_for("cuda", "dropout_grad")(one_launch(_dropout_grad))
 
 
 def draw_key(x: DeviceArray, size: int = 2) -> Any:

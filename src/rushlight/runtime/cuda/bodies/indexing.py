@@ -17,7 +17,7 @@ from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.expressions import Expression
 from ..code.generate import PRELUDE, TYPES
-from ..code.keyed import keyed
+from ..code.keyed import alone, keyed
 from ..code.launch import Result
 from ..code.sources import device
 from ..code.variants import prepared_with
@@ -79,7 +79,7 @@ def _along(
     launch = _walks.get(kind)
     if launch is None:
         launch = _walks[kind] = _walk(what, far, near, index, dim, more)
-    launch(out, far if what == "gather" else near, index)
+    launch(out, near, index)
 
 
 _walks: dict[tuple, Any] = Bounded(2048)
@@ -99,15 +99,6 @@ def _walk(
 
 
 def _gather(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
-    if not x.ndim:
-        return NotImplemented
-    out = ndarray(index.shape, x.dtype)
-    _along("gather", out, x, None, index, dim % x.ndim)
-    return out
-
-
-def _gather_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
-    """`_gather` for arrays of a kind: the launch is packed once."""
     if not x.ndim or not index.size:
         return None
     n, dims = index.size, index.ndim
@@ -118,7 +109,7 @@ def _gather_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     )  # fmt: skip
 
 
-kernel_for("cuda", "gather")(keyed(_gather, _gather_call))
+kernel_for("cuda", "gather")(alone(_gather))
 
 
 def _scatter(x: DeviceArray, index: DeviceArray, src: Any, *, dim: int) -> Any:

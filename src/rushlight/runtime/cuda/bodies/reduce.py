@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cupy
@@ -15,7 +15,7 @@ from ...door import kernel_for
 from ..code.compile import Launch, kernel
 from ..code.expressions import Expression
 from ..code.generate import TYPES
-from ..code.keyed import keyed
+from ..code.keyed import alone
 from ..code.launch import Result
 from .pointwise import cast, compute
 from .reduce_sources import PAIRS, reduction_source, size_of, supports
@@ -154,17 +154,7 @@ def _several(arrays: list[Any]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def _kept(prepare: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a kernel that is a launch which `prepare` makes, of arrays of whatever strides."""
-
-    def body(x: DeviceArray, **attrs: Any) -> Any:
-        launch = prepare(x, **attrs)
-        return NotImplemented if launch is None else launch(x)
-
-    return keyed(body, prepare)
-
-
-_reduced = _kept(
+_reduced = alone(
     lambda x, *, kind, dim, keepdim, out, both: reducing(kind, x, dim, keepdim, out, both)
 )
 
@@ -198,7 +188,7 @@ def _ends(x: DeviceArray) -> Any:
 
 
 # The smallest and the largest element in one array of two; NaN where there is one.
-ends = _kept(_ends)
+ends = alone(_ends)
 
 
 # -- ops ------------------------------------------------------------------------------------------
@@ -224,7 +214,7 @@ def _register(
         what = "sum" if whole else kind
         return reducing(what, x, dim, keepdim, out(x), both) if takes(x, dim) else None
 
-    kernel_for("cuda", name)(_kept(prepare))
+    kernel_for("cuda", name)(alone(prepare))
 
 
 for _name in ("sum", "prod", "nansum"):
@@ -251,9 +241,7 @@ _NORMS = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norminf", -math.inf: "n
 
 
 @kernel_for("cuda", "vector_norm")
-def _vector_norm(
-    x: DeviceArray, *, ord: float, dim: int | Sequence[int] | None, keepdim: bool
-) -> Any:
+def _vector_norm(x: DeviceArray, *, ord: float, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind not in "fV" or not x.size:
         return NotImplemented
     return reduce(_NORMS.get(ord) or f"normp {float(ord)!r}", x, dim, keepdim)

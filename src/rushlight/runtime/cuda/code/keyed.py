@@ -38,8 +38,39 @@ def keyed(
     `watched`, attributes of objects, is asked at every call, and belongs to its kind. With `numbers` operands
     may be numbers, and a launch is given all operands and attributes: how much a number is then makes no kind.
     """
-    if runtime.getDeviceCount() > 1:  # launches belong to the GPU that they were prepared on
-        return body
+    if runtime.getDeviceCount() > 1:
+        return _by_device(lambda: _keyed(body, prepare, here, watched, numbers))
+    return _keyed(body, prepare, here, watched, numbers)
+
+
+def alone(prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """The body of a kernel that is the launch which `prepare` has, for arrays as they lie; NotImplemented where it has none."""
+
+    def body(*arrays: Any, **attrs: Any) -> Any:
+        launch = prepare(*arrays, **attrs)
+        return NotImplemented if launch is None else launch(*arrays)
+
+    return keyed(body, prepare)
+
+
+def _by_device(make: Callable[[], Any]) -> Callable[..., Any]:
+    """One of a kind for each GPU, which is called where it is the current one: launches belong to the GPU they were prepared on."""
+    made: dict[int, Any] = Bounded(64)
+
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        index = runtime.getDevice()
+        found = made.get(index)
+        if found is None:
+            found = made[index] = make()
+        return found(*arrays, **attrs)
+
+    return call
+
+
+def _keyed(
+    body: Callable[..., Any], prepare: Callable[..., Any], here: Any, watched: tuple[tuple[Any, str], ...],
+    numbers: bool,
+) -> Callable[..., Any]:  # fmt: skip
     if _native is not None:
         return _native.Keyed(body, prepare, here, watched, numbers)
     calls: dict[Any, Any] = Bounded(_MOST)
