@@ -89,7 +89,7 @@ class Finder:
             place = Path(self.folder, *name.split(".")[:-1])
             return PathFinder.find_spec(name, [str(place)])
         ours = f"rushlight.{rest}"
-        if not INSIDE.search(rest) or ours in sys.modules or _found(ours):
+        if not (self.importing or INSIDE.search(rest)) or ours in sys.modules or _found(ours):
             return None
         return ModuleSpec(name, self, is_package=True)
 
@@ -101,6 +101,8 @@ class Finder:
 
     def complete(self, module: ModuleType) -> None:
         """Let a module of ours answer for the names that it lacks."""
+        if INSIDE.search(module.__name__.partition(".")[2]) and "__path__" not in vars(module):
+            module.__path__ = []  # PyTorch's has files in it
         first = vars(module).get("__getattr__")
 
         def answer(name: str) -> Any:

@@ -128,6 +128,11 @@ PASSES = {
     "set grad dtype": "x.grad = torch.ones(3, dtype=torch.float64)",
     "set grad kind": "x.grad = 3",
     "set grad itself": "x.grad = x",
+    "named inputs": "w = x.detach().requires_grad_()\nr = torch.autograd.grad((x * w).sum(), {'x': x, 3: w})",
+    "named inputs, several seeds": "r = torch.autograd.grad((x * 2).sum(), {'x': x}, torch.ones(4), is_grads_batched=True)",
+    "named inputs of backward": "w = x.detach().requires_grad_()\n(x * w).sum().backward(inputs={'w': w})\nr = [x.grad, w.grad]",
+    "named inputs in order": "from collections import OrderedDict\ntorch.autograd.grad((x * 2).sum(), OrderedDict(x=x))",
+    "several seeds that do not fit": "torch.autograd.grad(x * 2, x, torch.ones(2, 4), is_grads_batched=True)",
     "grad zeroed": "(x * 2).sum().backward()\nx.grad.zero_()\n(x * 3).sum().backward()\nr = x.grad",
     "double to float": "y = x.double() * 2\ny.sum().backward()\nr = x.grad",
 }
@@ -240,6 +245,15 @@ HOOKS = {
     "hooks dict": "y = x * 2\nh = y.register_hook(lambda g: g)\nr = [isinstance(h.id, int)]",
     "error in hook": "def f(g):\n    raise KeyError('mine')\nx.register_hook(f)\n(x * 2).sum().backward()",
     "backward in hook": "w = torch.ones(2, requires_grad=True)\nx.register_hook(lambda g: (w * 3).sum().backward())\n(x * 2).sum().backward()\nr = [w.grad, x.grad]",
+    "node before, tensor after": "seen = []\ny = x * 2\ny.grad_fn.register_prehook(lambda gs: seen.append('node'))\n"
+    "y.register_hook(lambda g: seen.append('tensor'))\ny.sum().backward()\nr = seen",
+    "node before in grad of it": "seen = []\ny = x * 2\ny.grad_fn.register_prehook(lambda gs: seen.append('node'))\n"
+    "y.register_hook(lambda g: seen.append('tensor'))\nend = y.grad_fn.next_functions[0][0]\n"
+    "end.register_prehook(lambda gs: seen.append('end'))\n"
+    "r = [*torch.autograd.grad(y.sum(), y, retain_graph=True), *torch.autograd.grad(y.sum(), x), seen]",
+    "retain before the node": "y = x * 2\ny.retain_grad()\ny.grad_fn.register_prehook(lambda gs: (gs[0] * 5,))\n"
+    "y.sum().backward()\nr = [y.grad, x.grad]",
+    "node called": "(x * 2).grad_fn(x, x)",
     "several outputs": "a, b = x.sort()\nseen = []\na.register_hook(lambda g: seen.append(g))\n(a * 2).sum().backward()\nr = seen",
 }  # fmt: skip
 

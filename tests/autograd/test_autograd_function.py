@@ -218,6 +218,40 @@ CASES = {
         "a, s, n = Fn.apply(x)\na.sum().backward()\nr = [s, n, seen, x.grad]",
     ),
     "keyword": EXP + "Fn.apply(a=x)",
+    "tensors by keyword": MUL + "Fn.apply(b=w, a=x).sum().backward()\nr = [x.grad, w.grad, seen]",
+    "gradients in a list": TWO.replace("(ctx, g1, g2):", "(ctx, gs):\n        g1, g2 = gs").replace(
+        "    @staticmethod\n    def forward",
+        "    boxed_grads_call = True\n    @staticmethod\n    def forward",
+        1,
+    )
+    + "a, b = Fn.apply(x)\n(a + b).sum().backward()\nr = x.grad",
+    "backward and vjp": EXP
+    + "Fn.vjp = staticmethod(lambda ctx, g: g)\nFn.apply(x).sum().backward()",
+    "dirty that is no input": define(
+        "(ctx, a):\n        y = a.clone()[1:]\n        ctx.mark_dirty(y)\n        return y",
+        "(ctx, g):\n        return g",
+        "Fn.apply(x)",
+    ),
+    "dirty view of several": define(
+        "(ctx, a):\n        ctx.mark_dirty(a.mul_(2))\n        return a, a * 2",
+        "(ctx, g, h):\n        return g",
+        "Fn.apply((x * 1)[1:])",
+    ),
+    "dirty view of a leaf": define(
+        "(ctx, a):\n        ctx.mark_dirty(a.mul_(2))\n        return a",
+        "(ctx, g):\n        return g",
+        "Fn.apply(x[1:])",
+    ),
+    "dirty part": define(
+        "(ctx, a):\n        ctx.mark_dirty(a.mul_(2))\n        return a",
+        "(ctx, g):\n        return g",
+        "Fn.apply((x * 1).unbind()[1])",
+    ),
+    "as it is": define(
+        "(ctx, a):\n        return a",
+        "(ctx, g):\n        return g",
+        "y = Fn.apply(x)\nr = [y is x, y._base is x]",
+    ),
     "lists are not looked into": define(
         "(ctx, ts):\n        return ts[0] * 2",
         "(ctx, g):\n        return None",

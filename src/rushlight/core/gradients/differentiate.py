@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,6 +171,18 @@ def _differentiated(t: Any) -> Any:
     return t._v if t._a.__class__ is SparseArray else t
 
 
+def _values(inputs: Any, asked: str) -> Any:
+    """The values where the inputs have names."""
+    if not isinstance(inputs, Mapping):
+        return inputs
+    if inputs.__class__ is not dict:
+        raise TypeError(
+            f"`inputs` argument to `{asked}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
+            "not supported."
+        )
+    return tuple(inputs.values())
+
+
 def _edges(inputs: tuple) -> list[Any]:
     """Where each input hangs in its graph."""
     try:
@@ -219,7 +231,7 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None
     if inputs is not None:
-        targets = _as_tuple(inputs)
+        targets = _as_tuple(_values(inputs, "backward"))
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         _edges(targets)
@@ -289,7 +301,7 @@ def grad(
     Args:
         outputs: one tensor or several; each has one element, or a gradient of its own in
         grad_outputs: gradients of the shapes of `outputs`.
-        inputs: one tensor or several, anywhere in the graph.
+        inputs: one tensor or several, anywhere in the graph; those of a dict give a dict of gradients.
         retain_graph: keep what the graph saved, so that it can be gone through again.
         create_graph: let the gradients themselves have a graph, for second derivatives.
         only_inputs: accepted and not needed.
@@ -306,6 +318,11 @@ def grad(
         >>> first.item(), torch.autograd.grad(first, x)
         (27.0, (tensor(18.),))
     """
+    if isinstance(inputs, Mapping):
+        values = _values(inputs, "grad")
+        asked = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused)
+        found = grad(outputs, values, *asked, is_grads_batched, materialize_grads)
+        return dict(zip(inputs, found))  # type: ignore[return-value]
     outs, ins = _as_tuple(outputs), _as_tuple(inputs)
     if is_grads_batched:
         options = (create_graph, allow_unused, materialize_grads)
@@ -332,8 +349,8 @@ def grad(
         accumulate=False,
     )
     assert results is not None
-    found = enumerate(zip(ins, results))
-    return tuple(_present(i, t, g, allow_unused, materialize_grads) for i, (t, g) in found)
+    pairs = enumerate(zip(ins, results))
+    return tuple(_present(i, t, g, allow_unused, materialize_grads) for i, (t, g) in pairs)
 
 
 def _batched(
@@ -347,6 +364,15 @@ def _batched(
 ) -> tuple[Any, ...]:
     """One backward pass for each slice of the seeds along their first dim, the results stacked."""
     keep = create_graph if retain_graph is None else retain_graph
+    for i, (out, s) in enumerate(zip(outs, seeds)):
+        if s is not None and s._a.shape[1:] != out._a.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(s._a.shape)} and "
+                f"output[{i}] has a shape of {Size(out._a.shape)}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
+            )
     n = next(s._a.shape[0] for s in seeds if s is not None)
     options = (create_graph, True, allow_unused, False, materialize)
     try:

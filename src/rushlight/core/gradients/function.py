@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ from ...base.config import settings
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import here
 from ...runtime.wrapped import WrappedArray
-from ..inplace import adopt_history, bump
+from ..inplace import adopt_history, bump, check_writable
 from ..memory import read_later
 from ..modes import no_grad
 from ..tensor import Tensor, tensor_over
@@ -44,7 +45,7 @@ class FunctionCtx:
         self._node: Any = None
         self._dirty: tuple = ()
         self._non_differentiable: tuple = ()
-        self._materialize = True
+        self._materialize = self._materialize_non_diff_grads = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -148,7 +149,8 @@ class FunctionNode(Node):
             ]
         self.ctx._node = self
         try:
-            results = self.function.backward(self.ctx, *gs)
+            boxed = getattr(self.function, "boxed_grads_call", False)
+            results = _backward_of(self.function)(self.ctx, *([list(gs)] if boxed else gs))
         finally:
             self.ctx._node = None
         results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
@@ -195,6 +197,17 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple:
         return self.unpack()
+
+
+def _backward_of(function: Any) -> Callable[..., Any]:
+    """The function's `backward`, which may be called `vjp` instead."""
+    other = getattr(function, "vjp", None)
+    if other is not None and function.backward is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+            "one of them."
+        )
+    return other or function.backward
 
 
 def _sums_to(shape: tuple, target: tuple) -> bool:
@@ -310,11 +323,13 @@ def run_function(
     cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx], Any] | None = None
 ) -> Any:
     """What `apply` does; `then` is given the context while it still has what forward saved."""
-    if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
-        cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
     apart = cls.setup_context is not Function.setup_context
     if apart:
         args, kwargs = bound(cls.forward, args, kwargs), {}
+    elif kwargs:  # tensors by name have gradients, too
+        with suppress(TypeError):  # which forward itself will raise
+            found = signature(cls.forward).bind(None, *args, **kwargs)
+            args, kwargs = found.args[1:], found.kwargs
     edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
     recording = here.grad and any(e is not None for e in edges)
     ctx = FunctionCtx()
@@ -333,7 +348,7 @@ def run_function(
         dirty = any(out is d for d in ctx._dirty)
         if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
             # an input returned as it is gets a new identity
-            outputs[i] = out.view_as(out) if recording else out.detach()
+            outputs[i] = out.view_as(out) if here.grad else out.detach()
     if recording:
         _record(cls, ctx, edges, args, outputs)
     ctx._to_save = ()
@@ -384,7 +399,7 @@ def _as_sample(level: Any, out: Any, dim: int | None) -> Any:
 
 
 def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list[Any]) -> None:
-    _check_dirty(ctx, outputs)
+    _check_dirty(ctx, args, outputs)
     node = _node_class(cls)(edges, cls, ctx, args)
     for i, out in enumerate(outputs):
         if not isinstance(out, Tensor):
@@ -392,6 +407,8 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
             continue
         node.metas.append((tensor_over(out._a, out._a.__class__), out._a.shape))
         if any(out is n for n in ctx._non_differentiable) or out._a.dtype.kind in "iub":
+            if not ctx._materialize_non_diff_grads:
+                node.metas[-1] = None
             continue
         if any(out is d for d in ctx._dirty):
             bump(out)
@@ -411,8 +428,13 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
     node.save(args, outputs)
 
 
-def _check_dirty(ctx: FunctionCtx, outputs: list[Any]) -> None:
+def _check_dirty(ctx: FunctionCtx, args: tuple, outputs: list[Any]) -> None:
     for t in ctx._dirty:
+        if t._is_view() and not any(t is a for a in args):
+            raise RuntimeError(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty()."
+            )
         if not any(t is o for o in outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. "
@@ -422,6 +444,16 @@ def _check_dirty(ctx: FunctionCtx, outputs: list[Any]) -> None:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation."
             )
+        if t._is_view() and len(outputs) > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+                "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+                "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+                "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+                "need help to do this change."
+            )
+        check_writable(t, repeats=True)
 
 
 def _node_class(cls: Any) -> Any:

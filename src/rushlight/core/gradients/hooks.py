@@ -58,7 +58,8 @@ def _goes_last(pair: tuple[Any, Any]) -> bool:
     return getattr(pair[1], "goes_last", False)
 
 
-def run_pre_hooks(node: Node, gs: list[Any]) -> None:
+def run_tensor_hooks(node: Node, gs: list[Any]) -> None:
+    """What tensors were asked to call with their gradients, whether the node itself is to run or not."""
     leaf = getattr(node, "leaf", None)
     if leaf is not None and getattr(gs[0], "_a", None).__class__ is BatchedArray:
         gs[0] = samples.summed(gs[0], leaf())
@@ -66,16 +67,20 @@ def run_pre_hooks(node: Node, gs: list[Any]) -> None:
     # `retain_grad` keeps the gradient after all other hooks have changed it.
     hooks.sort(key=_goes_last)
     for index, hook in hooks:
-        if index is None:
-            replaced = hook(tuple(gs))
-            if replaced is not None:
-                _check_all(hook, gs, replaced)
-                gs[:] = replaced
-        elif gs[index] is not None:
+        if index is not None and gs[index] is not None:
             replaced = hook(gs[index])
             if replaced is not None:
                 _check_replaced(hook, gs[index], replaced)
                 gs[index] = replaced
+
+
+def run_node_hooks(node: Node, gs: list[Any]) -> None:
+    """What the node was asked to call before it runs."""
+    for index, hook in list(node.pre_hooks.values()):
+        replaced = hook(tuple(gs)) if index is None else None
+        if replaced is not None:
+            _check_all(hook, gs, replaced)
+            gs[:] = replaced
 
 
 def _check_all(hook: Callable[..., Any], gs: Sequence[Any], replaced: Any) -> None:

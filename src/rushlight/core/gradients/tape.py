@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.locks import new_rlock
 from ...runtime.thread import CASTING, GRAD, here
 from ..modes import switches
-from .hooks import RemovableHandle, check_nan, run_hooks, run_pre_hooks, watched
+from .hooks import RemovableHandle, check_nan, run_hooks, run_node_hooks, run_tensor_hooks, watched
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -103,6 +103,8 @@ class Node:
         return RemovableHandle(self.pre_hooks, (index, fn))
 
     def __call__(self, *gs: Any) -> Any:
+        if len(gs) != self.n_outputs:
+            raise TypeError(f"expected {self.n_outputs} arguments, got {len(gs)} instead")
         with _keeping(here.walk):
             out = tuple(self.apply(list(gs)))
         return out[0] if len(out) == 1 else out
@@ -208,7 +210,7 @@ class Pass:
             seq = -heappop(heap)
             node, gs = waiting.pop(seq)
             if node.pre_hooks:
-                run_pre_hooks(node, gs)
+                run_tensor_hooks(node, gs)
             if self.targets is not None and self._caught(node, gs):
                 continue
             results = self._applied(node, gs)
@@ -224,11 +226,13 @@ class Pass:
     def answer(self, node: Node, gs: list[Any]) -> Sequence[Any]:
         """The gradients of a node's inputs, with what hooks and anomaly mode make of them."""
         if node.pre_hooks:
-            run_pre_hooks(node, gs)
+            run_tensor_hooks(node, gs)
         return self._applied(node, gs)
 
     @staticmethod
     def _applied(node: Node, gs: list[Any]) -> Sequence[Any]:
+        if node.pre_hooks:
+            run_node_hooks(node, gs)
         results = watched(node, gs) if switches.anomaly else node.apply(gs)
         if node.hooks:
             results = run_hooks(node, results, gs)
@@ -296,9 +300,11 @@ class Pass:
         for node in hooked:
             gs = [leaves.pop(node)]
             if node.pre_hooks:
-                run_pre_hooks(node, gs)
+                run_tensor_hooks(node, gs)
             if self.targets is not None and self._caught(node, gs):
                 continue
+            if node.pre_hooks:
+                run_node_hooks(node, gs)
             node.apply(gs)
             if node.hooks:
                 run_hooks(node, (), gs)
