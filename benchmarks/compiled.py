@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ledger
+from cpu import lab, mlp, wide
 
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
@@ -53,28 +54,6 @@ DEFAULT = {
     "cpu": "lab4,lab64,lab512,mlp",
     "cuda": "lab4,lab64,lab512,lab4096,mlp,resnet",
 }
-
-
-def lab(nn: Any) -> Any:
-    return nn.Sequential(
-        nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2, 2),
-        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
-        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
-    )  # fmt: skip
-
-
-def mlp(nn: Any) -> Any:
-    return nn.Sequential(nn.Linear(784, 1000), nn.ReLU(), nn.Linear(1000, 10))
-
-
-def wide(nn: Any) -> Any:
-    def block(a: int, b: int) -> list:
-        return [nn.Conv2d(a, b, 3, padding=1), nn.ReLU()]
-
-    return nn.Sequential(
-        *block(3, 64), *block(64, 64), nn.MaxPool2d(2), *block(64, 128), *block(128, 128),
-        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8192, 256), nn.ReLU(), nn.Linear(256, 10),
-    )  # fmt: skip
 
 
 def resnet(nn: Any) -> Any:
@@ -223,7 +202,8 @@ def preparation(fn: Any, x: Any, y: Any, wait: Callable) -> dict[str, Any]:
 def launched(low: Any, program: Any) -> int:
     """Kernels of one replay: on a GPU those in the graph and beside it, views apart."""
     code = program.instructions
-    graphs = [g for g in (getattr(low, "first", None), getattr(low, "second", None)) if g]
+    both = (getattr(low, "first", None), getattr(low, "second", None))
+    graphs = [g for g in both if hasattr(g, "phases")]
     if len(graphs) == 2 and graphs[0] is graphs[1]:
         del graphs[1]
     if graphs:

@@ -32,6 +32,7 @@ from rushlight.cli.scripts.alias import install  # noqa: E402
 
 install()
 
+import cpu  # noqa: E402
 import ledger  # noqa: E402
 import park_rows  # noqa: E402
 import torch  # noqa: E402
@@ -48,19 +49,10 @@ SCRIPTS = ("cifar10_gpu.py", "dezero_step52.py")
 Loop = Callable[[int], float]  # so many iterations; something that depends on their losses
 
 
-def net() -> Any:
-    """The lab's network."""
-    return nn.Sequential(
-        nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2, 2),
-        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
-        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
-    )  # fmt: skip
-
-
 def lab(device: str, batch: int, loader: bool) -> dict[str, Loop]:
     """The lab's training loop; with its loader, or over batches that lie on the device."""
     torch.manual_seed(0)
-    model, criterion = net().to(device), nn.CrossEntropyLoss()
+    model, criterion = cpu.lab(nn).to(device), nn.CrossEntropyLoss()
     optimizer = optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
     data = TensorDataset(torch.randn(4000, 3, 32, 32), torch.randint(0, 10, (4000,)))
     ready = [(x.to(device), y.to(device)) for x, y in DataLoader(data, batch)][:64]

@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -217,8 +218,6 @@ def no_libraries(in_c: bool = True) -> None:
 
 def no_generic() -> None:
     """Let what only CuPy computes answer empty arrays; call it before a kernel is bound."""
-    from functools import partial
-
     import cupy
     import numpy as np
 
@@ -265,8 +264,8 @@ def _specs(kernel: Any, arrays: tuple, attrs: dict) -> list:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def park(row: str) -> Callable[[], Any]:
-    """A row of the park as it runs on a GPU."""
+def park(row: str) -> Any:
+    """The work of a row of the park as it runs on a GPU: a step and its arguments."""
     import numpy as np
 
     from rushlight.cli.scripts.alias import install
@@ -275,8 +274,7 @@ def park(row: str) -> Callable[[], Any]:
     import park_rows
 
     place = park_rows.Place("cuda", True, park_rows.plain, np.random.default_rng(0))
-    work = park_rows.ROWS[row](place)
-    return lambda: work.step(*work.args)
+    return park_rows.ROWS[row](place)
 
 
 def bodies(step: Callable[[], Any]) -> None:
@@ -374,7 +372,11 @@ def main() -> None:
     known = steps()
     print(f"{'step':<16}{'us':>9}{'launches':>10}{'us each':>9}")
     for name in args.only:
-        step = known[name]() if name in known else park(name)
+        if name in known:
+            step = known[name]()
+        else:
+            work = park(name)
+            step = partial(work.step, *work.args)
         for _ in range(10):
             step()
         before = launches()

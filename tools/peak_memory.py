@@ -1,6 +1,8 @@
 """Peak memory of training steps on a GPU, eager and compiled, told without a GPU.
 
-    PYTHONPATH=src python tools/peak_memory.py [gpt2 gpt resnet encoder ...] [--largest 8]
+    PYTHONPATH=src python tools/peak_memory.py [gpt2 resnet50 ...] [--largest 8]
+
+Rows are those of benchmarks/park_rows.py, in their full size.
 
 Everything above the driver is real: what kernels and libraries ask for, recording, passes, the two captures of a
 program and the plan of its arena. Addresses are numbers that nobody looks behind, and launches do nothing, so that
@@ -143,111 +145,24 @@ def _of_any_library(generic: Callable[[Any], Callable]) -> Callable[[Any], Calla
     return lambda kernel: _or_empty(generic(kernel), kernel)
 
 
-# -- steps ----------------------------------------------------------------------------------------
-
-
-def language(layers: int, heads: int, width: int, batch: int, length: int, words: int) -> Any:
-    """A GPT as nanoGPT writes it: the net, and a batch."""
-    import rushlight as torch
-    from rushlight import nn
-    from rushlight.nn import functional as F
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.one, self.two = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            b, t, c = x.shape
-            parts = self.qkv(self.one(x)).split(c, dim=2)
-            q, k, v = [a.view(b, t, heads, c // heads).transpose(1, 2) for a in parts]
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(y.transpose(1, 2).contiguous().view(b, t, c))
-            return x + self.down(F.gelu(self.up(self.two(x))))
-
-    class GPT(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.tokens, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
-            self.blocks = nn.ModuleList([Block() for _ in range(layers)])
-            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
-            self.head.weight = self.tokens.weight
-            self.register_buffer("order", torch.arange(length))
-
-        def forward(self, x: Any) -> Any:
-            h = self.tokens(x) + self.places(self.order)
-            for block in self.blocks:
-                h = block(h)
-            return self.head(self.norm(h))
-
-    x = torch.zeros(batch, length).long()
-    return GPT(), x, x
-
-
-def pictures(name: str, batch: int, size: int) -> Any:
-    """A network of rushlight.vision, and a batch."""
-    import rushlight as torch
-    from rushlight.vision import models
-
-    net = getattr(models, name)().to(memory_format=torch.channels_last)
-    x = torch.zeros(batch, 3, size, size).to(memory_format=torch.channels_last)
-    return net, x, torch.zeros(batch).long()
-
-
-def encoder() -> Any:
-    import rushlight as torch
-    from rushlight import nn
-
-    layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.1, batch_first=True)
-    net = nn.Sequential(
-        nn.Embedding(10000, 256), nn.TransformerEncoder(layer, 4), nn.Linear(256, 10000)
-    )
-    x = torch.zeros(64, 128).long()
-    return net, x, x
-
-
-NETWORKS: dict[str, tuple[Callable[[], Any], bool]] = {  # and whether it runs in bfloat16
-    "gpt2": (lambda: language(12, 12, 768, 8, 1024, 50304), True),
-    "gpt": (lambda: language(6, 6, 384, 64, 256, 65), True),
-    "small": (lambda: language(2, 2, 64, 8, 64, 300), True),
-    "resnet": (lambda: pictures("resnet50", 128, 224), True),
-    "vgg": (lambda: pictures("vgg16", 64, 224), True),
-    "mobile": (lambda: pictures("mobilenet_v2", 128, 96), True),
-    "encoder": (encoder, False),
-}
-
-
 class Measured:
     """What the calls of a step needed at the most, and the compiled step."""
 
-    def __init__(self, make: Callable[[], Any], casting: bool) -> None:
+    def __init__(self, row: str) -> None:
         import rushlight as torch
-        from rushlight.nn import functional as F
 
         pool = Pool.here
         gc.collect()  # the row before must not be freed while this one is counted
         start = pool.live
-        net, x, y = [a.to("cuda") for a in make()]
-        opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
-
-        def step(x: Any, y: Any) -> Any:
-            opt.zero_grad()
-            with torch.autocast("cuda", torch.bfloat16, enabled=casting):
-                out = net(x)
-                loss = F.cross_entropy(out.view(-1, out.shape[-1]), y.view(-1))
-            loss.backward()
-            opt.step()
-            return loss
+        work = host_path.park(row)
 
         def peak(call: Callable) -> int:
             pool.peak = pool.live
-            call(x, y)
+            call(*work.args)
             return pool.peak - start
 
-        self.eager = [peak(step) for _ in range(3)][-1]
-        self.compiled = torch.compile(step, fullgraph=True)
+        self.eager = [peak(work.step) for _ in range(3)][-1]
+        self.compiled = torch.compile(work.step, fullgraph=True)
         self.calls = [peak(self.compiled) for _ in range(4)]
         self.lowered = self.compiled.replays[-1].low
         self.program = self.compiled.program()
@@ -268,15 +183,13 @@ class Measured:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "names", nargs="*", default=["gpt2", "gpt", "resnet", "vgg", "mobile", "encoder"]
-    )
+    parser.add_argument("rows", nargs="*", default="gpt2 gpt6 resnet50 vgg mobilenet".split())
     parser.add_argument("--largest", type=int, default=0, metavar="COUNT")
     args = parser.parse_args()
     install()
     print(f"{'MB':<12}{'eager':>9}{'recorded':>10}{'replayed':>10}{'arena':>9}{'least':>9}")
-    for name in args.names:
-        m = Measured(*NETWORKS[name])
+    for name in args.rows:
+        m = Measured(name)
         row = (m.eager, max(m.calls[:2]), m.calls[-1], m.lowered.arena_bytes, m.program.peak()[0])
         print(f"{name:<12}{row[0] / _MB:>9.0f}{row[1] / _MB:>10.0f}{row[2] / _MB:>10.0f}"
               f"{row[3] / _MB:>9.0f}{row[4] / _MB:>9.0f}", flush=True)  # fmt: skip

@@ -134,7 +134,7 @@ def test_results_last_and_what_others_hold_is_not_planned():
     assert ledger.spans() == {result.number: (result.first, FOREVER)}
 
 
-@pytest.mark.parametrize("name", ["gpt", "mobile"])
+@pytest.mark.parametrize("name", ["gpt6", "mobilenet"])
 def test_steps_on_a_gpu_need_no_more_memory_compiled(name):
     """Counted without a GPU; tests/capture/test_capture_cuda.py asks a real one."""
     pytest.importorskip("cupy")
