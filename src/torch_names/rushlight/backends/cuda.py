@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,44 +49,27 @@ matmul = _Matmul()
 _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
-def flash_sdp_enabled() -> bool:
-    """Whether flash attention was allowed."""
-    return _sdp["flash"]
+def _switch(kind: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """Whether a kind of attention was allowed, and what allows it."""
+
+    def asked() -> bool:
+        return _sdp[kind]
+
+    def allow(enabled: bool) -> None:
+        _sdp[kind] = bool(enabled)
+
+    asked.__name__ = asked.__qualname__ = f"{kind}_sdp_enabled"
+    allow.__name__ = allow.__qualname__ = f"enable_{kind}_sdp"
+    asked.__doc__, allow.__doc__ = f"Whether {what} was allowed.", f"Allow {what}."
+    return asked, allow
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Allow flash attention."""
-    _sdp["flash"] = bool(enabled)
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Whether memory-efficient attention was allowed."""
-    return _sdp["mem_efficient"]
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Allow memory-efficient attention."""
-    _sdp["mem_efficient"] = bool(enabled)
-
-
-def math_sdp_enabled() -> bool:
-    """Whether attention written out in matrix products was allowed."""
-    return _sdp["math"]
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Allow attention written out in matrix products."""
-    _sdp["math"] = bool(enabled)
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Whether cuDNN's attention was allowed."""
-    return _sdp["cudnn"]
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Allow cuDNN's attention."""
-    _sdp["cudnn"] = bool(enabled)
+flash_sdp_enabled, enable_flash_sdp = _switch("flash", "flash attention")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch(
+    "mem_efficient", "memory-efficient attention"
+)
+math_sdp_enabled, enable_math_sdp = _switch("math", "attention written out in matrix products")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "cuDNN's attention")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import pi, sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ...base.dtypes import float32, float64, get_default_dtype
 from ...base.formats import strided
@@ -259,59 +259,33 @@ def general_hamming(
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **where)
 
 
-def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """As `cosine`: the Hamming window, which ends at 0.08."""
-    where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return general_hamming(M, sym=sym, **where)
+class _Fixed(Protocol):
+    def __call__(
+        self, M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    ) -> Tensor: ...  # fmt: skip
 
 
-def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """As `cosine`: the Hann window, a raised cosine that ends at 0."""
-    where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return general_hamming(M, alpha=0.5, sym=sym, **where)
+def _fixed(name: str, doc: str, weights: list[float], says: str = "general_cosine") -> _Fixed:
+    """A sum of cosines whose weights are known, under its name; `says` is who is named where M is refused."""
+
+    def window(
+        M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:  # fmt: skip
+        asked(says, M, dtype, layout, device, requires_grad)
+        where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+        return general_cosine(M, a=weights, sym=sym, **where)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"As `cosine`: {doc}"
+    return window
 
 
-def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """As `cosine`: the Blackman window, of three cosines."""
-    asked("blackman", M, dtype, layout, device, requires_grad)
-    where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **where)
-
-
-def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """As `cosine`: Nuttall's window of four cosines, with the lowest side lobes."""
-    where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    weights = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
-    return general_cosine(M, a=weights, sym=sym, **where)
+hamming = _fixed("hamming", "the Hamming window, which ends at 0.08.", [0.54, 1.0 - 0.54])
+hann = _fixed("hann", "the Hann window, a raised cosine that ends at 0.", [0.5, 0.5])
+blackman = _fixed(
+    "blackman", "the Blackman window, of three cosines.", [0.42, 0.5, 0.08], "blackman"
+)
+nuttall = _fixed(
+    "nuttall", "Nuttall's window of four cosines, with the lowest side lobes.",
+    [0.3635819, 0.4891775, 0.1365995, 0.0106411],
+)  # fmt: skip
