@@ -5,6 +5,7 @@ import io
 
 import torch
 from adabelief_pytorch import AdaBelief
+from library_use import trained
 
 LIBRARY = "adabelief-pytorch"
 
@@ -15,8 +16,5 @@ def steps() -> object:
         optimizer = AdaBelief(
             [w], lr=0.05, eps=1e-8, rectify=True, weight_decay=0.01, print_change_log=False
         )
-    for _ in range(6):
-        optimizer.zero_grad()
-        (w - 1).square().sum().backward()
-        optimizer.step()
+    trained(optimizer, 6, lambda: (w - 1).square().sum())
     return w

@@ -2,6 +2,7 @@
 
 import torch
 from adam_atan2_pytorch import AdamAtan2, MuonAdamAtan2
+from library_use import trained
 from torch import nn
 
 LIBRARY = "adam-atan2-pytorch"
@@ -17,10 +18,6 @@ def steps() -> object:
         ),
     ):
         net = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
-        optimizer = make(net)
-        for _ in range(4):
-            optimizer.zero_grad()
-            net(x).square().mean().backward()
-            optimizer.step()
+        trained(make(net), 4, lambda net=net: net(x).square().mean())
         found.append(list(net.parameters()))
     return found

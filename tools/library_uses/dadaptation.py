@@ -2,6 +2,7 @@
 
 import dadaptation
 import torch
+from library_use import trained
 
 LIBRARY = "dadaptation"
 
@@ -10,14 +11,7 @@ def _steps(kind: type) -> object:
     net = torch.nn.Linear(4, 2)
     optimiser = kind(net.parameters(), lr=1.0)
     x = torch.randn(8, 4)
-    losses = []
-    for _ in range(5):
-        loss = net(x).square().mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss)
-    return losses, list(net.parameters())
+    return trained(optimiser, 5, lambda: net(x).square().mean()), list(net.parameters())
 
 
 def adam() -> object:

@@ -2,6 +2,7 @@
 
 import torch
 from laplace import Laplace
+from library_use import trained
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -12,10 +13,7 @@ def how_sure() -> object:
     net, x = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 3)), torch.randn(40, 2)
     y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
     optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
-    for _ in range(10):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(net(x), y).backward()
-        optimizer.step()
+    trained(optimizer, 10, lambda: nn.functional.cross_entropy(net(x), y))
     found = []
     for subset, structure in (("last_layer", "kron"), ("last_layer", "full"), ("all", "diag")):
         around = Laplace(

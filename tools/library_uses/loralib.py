@@ -2,6 +2,7 @@
 
 import loralib
 import torch
+from library_use import trained
 from torch import nn
 
 LIBRARY = "loralib"
@@ -14,13 +15,8 @@ def parts_of_low_rank() -> object:
     )  # fmt: skip
     loralib.mark_only_lora_as_trainable(model)
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.05)
-    x, losses = torch.randint(10, (8, 5)), []
-    for _ in range(3):
-        optimizer.zero_grad()
-        loss = model(x).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
+    x = torch.randint(10, (8, 5))
+    losses = trained(optimizer, 3, lambda: model(x).square().mean())
     kept = loralib.lora_state_dict(model)
-    trained = model(x)
-    return losses, kept, trained, model.eval()(x)
+    after = model(x)
+    return losses, kept, after, model.eval()(x)

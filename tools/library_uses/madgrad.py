@@ -2,6 +2,7 @@
 
 import madgrad
 import torch
+from library_use import trained
 
 LIBRARY = "madgrad"
 
@@ -10,14 +11,7 @@ def _steps(kind: type, **options: float) -> object:
     net = torch.nn.Linear(4, 2)
     optimiser = kind(net.parameters(), **options)
     x = torch.randn(8, 4)
-    losses = []
-    for _ in range(4):
-        loss = net(x).square().mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss)
-    return losses, list(net.parameters())
+    return trained(optimiser, 4, lambda: net(x).square().mean()), list(net.parameters())
 
 
 def plain() -> object:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from library_use import trained
 from monai.inferers import sliding_window_inference
 from monai.losses import DiceCELoss, DiceLoss
 from monai.metrics import DiceMetric
@@ -25,12 +26,8 @@ def _unet() -> UNet:
 def segmentation() -> object:
     net, loss = _unet(), DiceCELoss(to_onehot_y=True, softmax=True)
     x, y = torch.randn(2, 1, 16, 16), torch.randint(2, (2, 1, 16, 16))
-    optimizer, losses = torch.optim.Adam(net.parameters(), lr=0.01), []
-    for _ in range(3):
-        value = loss(net(x), y)
-        optimizer.zero_grad(), value.backward(), optimizer.step()
-        losses.append(value)
-    return losses
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    return trained(optimizer, 3, lambda: loss(net(x), y))
 
 
 def windows_and_metrics() -> object:

@@ -2,6 +2,7 @@
 
 import mup
 import torch
+from library_use import trained
 from torch import nn
 
 LIBRARY = "mup"
@@ -17,11 +18,6 @@ def scaled_training() -> object:
     net = _net(32)
     mup.set_base_shapes(net, _net(8), delta=_net(16))
     optimizer = mup.MuAdam(net.parameters(), lr=0.01)
-    x, y, losses = torch.randn(16, 4), torch.randint(2, (16,)), []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(net(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    x, y = torch.randn(16, 4), torch.randint(2, (16,))
+    losses = trained(optimizer, 4, lambda: nn.functional.cross_entropy(net(x), y))
     return losses, [g["lr"] for g in optimizer.param_groups]

@@ -1,6 +1,7 @@
 """Uses of nflows."""
 
 import torch
+from library_use import trained
 from nflows.distributions.normal import StandardNormal
 from nflows.flows.base import Flow
 from nflows.transforms import CompositeTransform, RandomPermutation
@@ -15,12 +16,8 @@ LIBRARY = "nflows"
 def training_a_flow() -> object:
     steps = [RandomPermutation(3), MaskedAffineAutoregressiveTransform(3, 8)]
     flow = Flow(CompositeTransform(steps), StandardNormal([3]))
-    optimizer, x, losses = torch.optim.Adam(flow.parameters(), lr=0.01), torch.randn(16, 3), []
-    for _ in range(4):
-        loss = -flow.log_prob(x).mean()
-        optimizer.zero_grad(), loss.backward(), optimizer.step()
-        losses.append(loss)
-    return losses, flow.sample(3)
+    optimizer, x = torch.optim.Adam(flow.parameters(), lr=0.01), torch.randn(16, 3)
+    return trained(optimizer, 4, lambda: -flow.log_prob(x).mean()), flow.sample(3)
 
 
 def splines() -> object:

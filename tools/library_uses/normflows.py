@@ -2,6 +2,7 @@
 
 import normflows as nf
 import torch
+from library_use import trained
 
 LIBRARY = "normflows"
 
@@ -18,14 +19,7 @@ def real_nvp_trained() -> object:
     flow = _flow()
     optimiser = torch.optim.Adam(flow.parameters(), lr=1e-2)
     data = nf.distributions.TwoMoons().sample(64)
-    losses = []
-    for _ in range(4):
-        optimiser.zero_grad()
-        loss = flow.forward_kld(data)
-        loss.backward()
-        optimiser.step()
-        losses.append(loss)
-    return losses, flow.sample(5)
+    return trained(optimiser, 4, lambda: flow.forward_kld(data)), flow.sample(5)
 
 
 def neural_splines() -> object:

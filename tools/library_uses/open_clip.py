@@ -2,6 +2,7 @@
 
 import open_clip
 import torch
+from library_use import trained
 from open_clip.loss import ClipLoss
 from open_clip.model import CLIP
 
@@ -23,16 +24,10 @@ def features_of_both() -> object:
 
 
 def steps_of_training() -> object:
-    net, losses = _model(), []
+    net = _model()
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
     images, texts = torch.rand(4, 3, 32, 32), torch.randint(1, 50, (4, 8))
-    for _ in range(3):
-        loss = ClipLoss()(*net(images, texts))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
-    return losses
+    return trained(optimizer, 3, lambda: ClipLoss()(*net(images, texts)))
 
 
 def words_as_tokens() -> object:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+from library_use import trained
 from peft import (
     BOFTConfig,
     FourierFTConfig,
@@ -36,11 +37,8 @@ def _net() -> nn.Module:
 def lora_on_a_small_net() -> object:
     model = get_peft_model(_net(), LoraConfig(r=2, lora_alpha=4, target_modules=["0", "2"]))
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.05)
-    x, y, losses = torch.randn(16, 6), torch.randint(3, (16,)), []
-    for _ in range(5):
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad(), loss.backward(), optimizer.step()
-        losses.append(loss)
+    x, y = torch.randn(16, 6), torch.randint(3, (16,))
+    losses = trained(optimizer, 5, lambda: nn.functional.cross_entropy(model(x), y))
     merged = model.merge_and_unload()
     return losses, merged(x)
 
@@ -84,12 +82,9 @@ def _tuned(base: Callable[[], nn.Module], config: PeftConfig, reads: bool = True
     """The losses of three steps, what the model says then, and that its files say the same."""
     model = get_peft_model(base(), config)
     torch.manual_seed(5)
-    ids, losses = torch.randint(3, 50, (3, 8)), []
+    ids = torch.randint(3, 50, (3, 8))
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    for _ in range(3):
-        loss = model(input_ids=ids, labels=ids).loss
-        optimizer.zero_grad(), loss.backward(), optimizer.step()
-        losses.append(loss.item())
+    losses = trained(optimizer, 3, lambda: model(input_ids=ids, labels=ids).loss)
     said = model.eval()(input_ids=ids).logits.detach()
     found = [losses, said[..., :2]]
     if reads:

@@ -1,6 +1,7 @@
 """Uses of prodigyopt."""
 
 import torch
+from library_use import trained
 from prodigyopt import Prodigy
 
 LIBRARY = "prodigyopt"
@@ -12,11 +13,5 @@ def steps_without_a_rate() -> object:
         net.parameters(), lr=1.0, weight_decay=0.01, safeguard_warmup=True, use_bias_correction=True
     )
     x = torch.randn(8, 4)
-    losses = []
-    for _ in range(6):
-        loss = net(x).square().mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss)
+    losses = trained(optimiser, 6, lambda: net(x).square().mean())
     return losses, list(net.parameters()), optimiser.param_groups[0]["d"]

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,8 @@ def numbers(value: Any) -> list[float]:
 
 
 def load(path: Path) -> ModuleType:
-    """The file as a module with a name no library has."""
+    """The file as a module with a name no library has; it finds this one as `library_use`."""
+    sys.modules["library_use"] = sys.modules[__name__]
     spec = importlib.util.spec_from_file_location(f"use_of_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -67,6 +69,33 @@ def run(use: Any) -> dict[str, Any]:
             if os.environ.get("SHOW_ERRORS"):
                 traceback.print_exc()
             return {"error": where(error)}
+
+
+# -- what uses share; they import it from `library_use` --------------------------------------------
+
+
+def trained(optimizer: Any, steps: int, loss_of: Callable[[], Any]) -> list[Any]:
+    """The losses of so many steps."""
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    return losses
+
+
+def steps_by(rule: Callable[[Any], Any]) -> Any:
+    """What an optimiser makes of a small network: six losses, and how long its parameters are then."""
+    import torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer, x = rule(net.parameters()), torch.randn(16, 4)
+    getattr(optimizer, "train", lambda: None)()  # of some that keep two sets of weights
+    losses = trained(optimizer, 6, lambda: (net(x) - x.sum(1, keepdim=True)).pow(2).mean())
+    getattr(optimizer, "eval", lambda: None)()
+    return losses, [p.norm() for p in net.parameters()]
 
 
 def uses_of(module: ModuleType) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import torch
 import torchbnn
+from library_use import trained
 from torch import nn
 
 LIBRARY = "torchbnn"
@@ -14,11 +15,6 @@ def training() -> object:
     )  # fmt: skip
     kl = torchbnn.BKLLoss(reduction="mean", last_layer_only=False)
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
-    x, y, losses = torch.randn(20, 4), torch.randint(3, (20,)), []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(net(x), y) + 0.1 * kl(net).sum()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    x, y = torch.randn(20, 4), torch.randint(3, (20,))
+    loss = lambda: nn.functional.cross_entropy(net(x), y) + 0.1 * kl(net).sum()  # noqa: E731
+    return trained(optimizer, 4, loss)
