@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import cupy
 
 from .....base.arrays import DeviceArray
-from .....base.bounded import Bounded
 from .....base.dtypes import from_np
 from ....door import kernel_for
 from ...code.expressions import Expression
+from ...code.keyed import keyed
 from ...code.launch import Result
 from ...code.sources import (
     COUNTERS,
@@ -21,7 +21,6 @@ from ...code.sources import (
     blocks_for,
     computed,
     counter,
-    device,
     load,
     partials,
 )
@@ -103,7 +102,9 @@ class _Layout:
         sizes = (self.c, self.inner, self.images)
         return launch.prepared(grid, _SUMS, results, *sizes, *numbers)
 
-    def each(self, name: str, result: Result, char: str, number: float, **options: Any) -> Any:
+    def each(
+        self, name: str, result: Result, char: str, number: float, absent: tuple[int, ...] = (), **options: Any
+    ) -> Any:  # fmt: skip
         """The launch over all elements; `number` is its last argument."""
         launch = load("batch_norm.cu", name, char, **options, **self.options)
         grid: tuple = (blocks_for(self.n * self.c // self.vw), 1, 1)
@@ -111,107 +112,114 @@ class _Layout:
             blocks = _FULL[name.partition("_")[0]] * multiprocessors()
             grid = (self.columns, self._splits(blocks, _EACH), 1)
         sizes = (self.c, self.inner, self.images, number)
-        return launch.prepared(grid, _EACH, (result,), *sizes)
+        return launch.prepared(grid, _EACH, (result,), *sizes, absent=absent)
 
 
-class _Call(NamedTuple):
-    """The two launches for one shape, order and dtype: sums, then all elements."""
+def lying(at: int, prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """The body of a kernel whose argument `at` is x: launches for arrays that lie as `_are_ready` says, and others brought there."""
 
-    sums: Any
-    each: Any
-    wide: Any  # dtype of the statistics
+    def body(*arrays: Any, **attrs: Any) -> Any:
+        x = arrays[at]
+        if not x._c_contiguous and not _is_last(x):
+            x = copied(x)
+        x = copied(x, "K") if x.data.ptr & 15 else x
+        brought = [
+            x if i == at else _as(a, x) if _is_beside(a, x) else row_major(a)
+            for i, a in enumerate(arrays)
+        ]
+        if all(a is b for a, b in zip(arrays, brought)):
+            return NotImplemented
+        return launch(*brought, **attrs)
+
+    launch = keyed(body, prepare)
+    return launch
 
 
-_MOST_CALLS = 4096  # a momentum that changes with every batch must not fill memory
-_calls: dict[tuple, _Call | None] = Bounded(_MOST_CALLS)
+def _is_beside(a: DeviceArray | None, x: DeviceArray) -> bool:
+    return a is not None and a.shape == x.shape and a.dtype == x.dtype
 
 
-def _found(
-    x: DeviceArray, key: tuple, make: Callable[..., _Call | None], *given: Any
-) -> tuple[Any, _Call | None]:
-    """x in an order the kernels know, and its call, made when it is new."""
-    if not x._c_contiguous and not _is_last(x):
-        x = copied(x)
-    x = copied(x, "K") if x.data.ptr & 15 else x
-    key = (x.shape, x.strides, *key[2:])
-    if key not in _calls:
-        _calls[key] = make(x, *given)
-    return x, _calls[key]
+def _are_ready(x: DeviceArray, others: tuple, vectors: tuple) -> bool:
+    """Whether x is in an order the kernels know, all images in the same and aligned for wide reads, and vectors are dense."""
+    if not (x._c_contiguous or _is_last(x)) or not all(
+        a is None or a._c_contiguous for a in vectors
+    ):
+        return False
+    return all(
+        a is None
+        or (
+            a.dtype == x.dtype
+            and a.shape == x.shape
+            and a.strides == x.strides
+            and not a.data.ptr & 15
+        )
+        for a in (x, *others)
+    )
 
 
 def _like(x: DeviceArray, at: int) -> Result:
     return Result(at, x.shape, x.dtype, None if x._c_contiguous else x.strides)
 
 
-def _kind(a: DeviceArray | None) -> Any:
-    return None if a is None else a.dtype
-
-
 # -- training -------------------------------------------------------------------------------------
 
 
-def _make_train(
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    bias: DeviceArray | None,
-    eps: float,
-    after: str,
-    momentum: float,
-) -> _Call | None:
+def training(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, eps: float, after: str = PLAIN,
+    other: DeviceArray | None = None, momentum: float = 0.0,
+) -> Any:  # fmt: skip
+    """The launches that give the result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU.
+
+    They are called with x, weight, bias, `other`, and running mean, running variance and the count of batches, which
+    are changed in place where given.
+    """
     char, kind = x.dtype.char, stored(weight, bias)
-    if char not in NUMBERS or kind is None or x.size < 2:
+    if (
+        char not in NUMBERS
+        or kind is None
+        or x.size < 2
+        or not _are_ready(x, (other,), (weight, bias))
+    ):
         return None
     layout, kept = _Layout(x, _is_last(x)), computed(x.dtype)
     n = layout.n
-    numbers = (n, eps, momentum, n / max(n - 1, 1))
     statistics = (Result(3, (layout.c,), kept), Result(4, (layout.c,), kept))
-    return _Call(
-        layout.sums("statistics", statistics, char, *numbers, NW=kind),
-        layout.each("apply" + after, _like(x, 6), char, eps, NW=kind),
-        kept,
-    )
+    numbers = (n, eps, momentum, n / max(n - 1, 1))
+    sums = layout.sums("statistics", statistics, char, *numbers, NW=kind)
+    each = layout.each("apply" + after, _like(x, 6), char, eps, NW=kind)
+
+    def call(x: Any, weight: Any, bias: Any, other: Any = None, *learned: Any) -> Any:
+        mean, invstd = sums(x, partials(), counter(), *(learned or (None, None, None)))
+        return each(x, weight, bias, mean, invstd, other), mean, invstd
+
+    return call
 
 
-def train(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, eps: float, after: str = PLAIN, other: DeviceArray | None = None,
-    means: DeviceArray | None = None, variances: DeviceArray | None = None, batches: DeviceArray | None = None, momentum: float = 0.0,
+def _train(x: DeviceArray, weight: Any, bias: Any, *, eps: float) -> Any:
+    return training(x, weight, bias, eps)
+
+
+def _learn(
+    x: DeviceArray, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float, eps: float
 ) -> Any:  # fmt: skip
-    """The result, mean and 1 / standard deviation; `other` is added before relu for ADD_RELU.
-
-    Running mean, running variance and the count of batches are changed in place where given.
-    """
-    key = (
-        x.shape, x.strides, x.dtype, _kind(weight), _kind(bias), after, eps, momentum, device()
-    )  # fmt: skip
-    call = _calls.get(key)
-    if call is None or x.data.ptr & 15:
-        x, call = _found(x, key, _make_train, weight, bias, eps, after, momentum)
-        if call is None:
-            return NotImplemented
-    if other is not None:
-        if other.shape != x.shape or other.dtype != x.dtype:
-            return NotImplemented
-        other = _as(other, x)
-    mean, invstd = call.sums(x, partials(), counter(), means, variances, batches)
-    return call.each(x, row_major(weight), row_major(bias), mean, invstd, other), mean, invstd
+    call = training(x, weight, bias, eps, momentum=momentum)
+    return call and (lambda x, weight, bias, *learned: call(x, weight, bias, None, *learned))
 
 
-@kernel_for("cuda", "batch_norm_train")
-def batch_norm_train(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, eps: float
-) -> Any:
-    return train(x, weight, bias, eps)
+batch_norm_train = kernel_for("cuda", "batch_norm_train")(lying(0, _train))
+_learning = lying(0, _learn)
 
 
 @kernel_for("cuda", "batch_norm_learn")
 def batch_norm_learn(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, means: DeviceArray | None, variances: DeviceArray | None, batches: DeviceArray | None, *, momentum: float,
-    eps: float,
+    x: DeviceArray, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float, eps: float
 ) -> Any:  # fmt: skip
     kept = computed(x.dtype)
     if all([a is None or (a.dtype == kept and a._c_contiguous) for a in (means, variances)]):  # noqa: C419
-        return train(x, weight, bias, eps, PLAIN, None, means, variances, batches, momentum)
-    out = train(x, weight, bias, eps)
+        return _learning(
+            x, weight, bias, means, variances, batches, momentum=momentum, eps=eps
+        )  # fmt: skip
+    out = batch_norm_train(x, weight, bias, eps=eps)
     if out is NotImplemented:
         return out
     n = x.size // x.shape[1]
@@ -229,76 +237,60 @@ def batch_norm_learn(
 STILL = "_still"  # instead: statistics that do not depend on x
 
 
-def _make_grad(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, after: str
-) -> _Call | None:
-    char, kind = x.dtype.char, stored(x if weight is None else weight)
-    if char not in NUMBERS or kind is None or not x.size:
+def differentiating(
+    g: DeviceArray, x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray,
+    invstd: DeviceArray, after: str = PLAIN, more: DeviceArray | None = None, y: DeviceArray | None = None,
+) -> Any:  # fmt: skip
+    """The launches that give the gradients of x, weight and bias; for ADD_RELU first that of the other summand.
+
+    RELU computes the output's sign again from x; ADD_RELU reads it from the output y, and takes a second
+    gradient of the output, `more`, on the way. They are called with these arrays in the same order.
+    """
+    char, kind, kept = x.dtype.char, stored(x if weight is None else weight), computed(x.dtype)
+    if (
+        char not in NUMBERS
+        or kind is None
+        or not x.size
+        or mean.dtype != kept
+        or invstd.dtype != kept
+    ):
         return None
     if bias is not None and weight is not None and bias.dtype != weight.dtype:
         return None
-    layout, kept = _Layout(x, _is_last(x)), computed(x.dtype)
-    held = x.dtype if weight is None else weight.dtype
+    if not _are_ready(x, (g, more, y), (weight, bias, mean, invstd)):
+        return None
+    layout, held = _Layout(x, _is_last(x)), x.dtype if weight is None else weight.dtype
     per_channel = (
         Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held)
     )  # fmt: skip
     results = (_like(x, 8), *per_channel) if after == ADD_RELU else per_channel
-    sums = "_plain" if after in (PLAIN, STILL) else after
+    name = "_plain" if after in (PLAIN, STILL) else after
+    sums = layout.sums("grad_sums" + name, results, char, NW=kind)
     rest, share = RELU if after == RELU else "_plain", 0.0 if after == STILL else 1.0 / layout.n
-    return _Call(
-        layout.sums("grad_sums" + sums, results, char, NW=kind),
-        layout.each("slopes" + rest, _like(x, 7), char, share, NW=kind),
-        kept,
-    )
+    each = layout.each("slopes" + rest, _like(x, 7), char, share, NW=kind)
+
+    def call(g: Any, x: Any, *known: Any) -> Any:
+        totals, gw, gb = sums(g, None, None, x, *known, None, partials(), counter())
+        return each(g, x, *known, totals), gw, gb
+
+    def of_sum(g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, more: Any, y: Any) -> Any:  # fmt: skip
+        known = (weight, bias, mean, invstd)
+        kept, totals, gw, gb = sums(g, more, y, x, *known, partials(), counter())
+        return kept, each(kept, x, *known, totals), gw, gb
+
+    return of_sum if after == ADD_RELU else call
 
 
-def _alike(x: DeviceArray, *arrays: DeviceArray | None) -> bool:
-    for a in arrays:
-        if a is not None and (a.dtype != x.dtype or a.shape != x.shape):
-            return False
-    return True
+def _without_bias(after: str) -> Callable[..., Any]:
+    def prepare(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float) -> Any:
+        call = differentiating(gy, x, weight, None, mean, invstd, after)
+        return call and (lambda gy, x, weight, *stats: call(gy, x, weight, None, *stats))
+
+    return lying(1, prepare)
 
 
-def grad(
-    g: DeviceArray, x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray, invstd: DeviceArray, after: str = PLAIN,
-    more: DeviceArray | None = None, y: DeviceArray | None = None,
-) -> Any:  # fmt: skip
-    """Gradients of x, weight and bias; for ADD_RELU first that of the other summand.
-
-    RELU computes the output's sign again from x; ADD_RELU reads it from the output y, and takes a second
-    gradient of the output, `more`, on the way.
-    """
-    key = (x.shape, x.strides, x.dtype, _kind(weight), _kind(bias), after, device())
-    call = _calls.get(key)
-    if call is None or x.data.ptr & 15:
-        x, call = _found(x, key, _make_grad, weight, bias, after)
-        if call is None:
-            return NotImplemented
-    if mean.dtype != call.wide or invstd.dtype != call.wide or not _alike(x, g, more, y):
-        return NotImplemented
-    g, known = _as(g, x), (row_major(weight), row_major(bias), row_major(mean), row_major(invstd))
-    if after != ADD_RELU:
-        totals, gw, gb = call.sums(g, None, None, x, *known, None, partials(), counter())
-        return call.each(g, x, *known, totals), gw, gb
-    kept, totals, gw, gb = call.sums(
-        g, _as(more, x), _as(y, x), x, *known, partials(), counter()
-    )  # fmt: skip
-    return kept, call.each(kept, x, *known, totals), gw, gb
-
-
-@kernel_for("cuda", "batch_norm_grad")
-def batch_norm_grad(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    mean: DeviceArray,
-    invstd: DeviceArray,
-    *,
-    eps: float,
-) -> Any:
-    return grad(gy, x, weight, None, mean, invstd)
-
-
+batch_norm_grad = kernel_for("cuda", "batch_norm_grad")(_without_bias(PLAIN))
+_still_grad = _without_bias(STILL)
 _INVSTD = Expression("v", "e", f="R(1) / sqrt(v + e)")
 
 
@@ -308,59 +300,31 @@ def batch_norm_eval_grad(
 ) -> Any:  # fmt: skip
     kept = computed(x.dtype)
     mean, var = [a if a.dtype == kept else cast(a, from_np(kept).name) for a in (mean, var)]
-    return grad(gy, x, weight, None, mean, compute(_INVSTD, (var,), (eps,)), STILL)
+    return _still_grad(gy, x, weight, mean, compute(_INVSTD, (var,), (eps,)), eps=eps)
 
 
 # -- evaluation, running statistics ---------------------------------------------------------------
 
 
-def _make_eval(
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    bias: DeviceArray | None,
-    mean: DeviceArray,
-    var: DeviceArray,
-    eps: float,
-    after: str,
-) -> _Call | None:
-    char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
-    if char not in NUMBERS or kind is None or stats is None or not x.size:
-        return None
-    layout, name = _Layout(x, _is_last(x)), "apply_eval" + after
-    each = layout.each(name, _like(x, 6), char, eps, NW=kind, NS=stats)
-    return _Call(None, each, None)
+def evaluating(after: str) -> Callable[..., Any]:
+    """The body that normalises by given statistics; `other` is added before relu for ADD_RELU."""
+
+    def prepare(
+        x: DeviceArray, weight: Any, bias: Any, mean: DeviceArray, var: DeviceArray, *other: Any, eps: float
+    ) -> Any:  # fmt: skip
+        char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
+        if char not in NUMBERS or kind is None or stats is None or not x.size:
+            return None
+        if not _are_ready(x, other, (weight, bias, mean, var)):
+            return None
+        return _Layout(x, _is_last(x)).each(
+            "apply_eval" + after, _like(x, 6), char, eps, () if other else (5,), NW=kind, NS=stats
+        )
+
+    return lying(0, prepare)
 
 
-def evaluate(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, mean: DeviceArray, var: DeviceArray, eps: float, after: str = PLAIN,
-    other: DeviceArray | None = None,
-) -> Any:  # fmt: skip
-    """Batch norm by given statistics; `other` is added before relu for ADD_RELU."""
-    kinds = (x.dtype, _kind(weight), _kind(bias), mean.dtype, var.dtype)
-    key = (x.shape, x.strides, "eval" + after, *kinds, eps, device())
-    call = _calls.get(key)
-    if call is None or x.data.ptr & 15:
-        x, call = _found(x, key, _make_eval, weight, bias, mean, var, eps, after)
-        if call is None:
-            return NotImplemented
-    if not _alike(x, other):
-        return NotImplemented
-    return call.each(
-        x, row_major(weight), row_major(bias), row_major(mean), row_major(var), _as(other, x)
-    )
-
-
-@kernel_for("cuda", "batch_norm_eval")
-def batch_norm_eval(
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    bias: DeviceArray | None,
-    mean: DeviceArray,
-    var: DeviceArray,
-    *,
-    eps: float,
-) -> Any:
-    return evaluate(x, weight, bias, mean, var, eps)
+kernel_for("cuda", "batch_norm_eval")(evaluating(PLAIN))
 
 
 @kernel_for("cuda", "running_statistics")
