@@ -27,6 +27,7 @@ PIECES = {
     "rushlight.core._call": Path("src/rushlight/core/native"),
     "rushlight.capture._native": Path("src/rushlight/capture/native"),
     "rushlight.dezero._in_c": Path("src/rushlight/dezero/native"),
+    "rushlight.distributed._sends": Path("src/rushlight/distributed/native"),
 }
 # Python's own flags ask for a debugger's tables, a fifth of the time to compile; CFLAGS=-g has them still.
 NO_DEBUGGER = [] if "-g" in os.environ.get("CFLAGS", "").split() else ["-g0"]

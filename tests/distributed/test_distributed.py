@@ -59,11 +59,6 @@ def passed(done: subprocess.CompletedProcess, count: int, *names: str) -> str:
 _ports = itertools.count(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) * 100 % 12_000)
 
 
-def fell_over(code: int | None) -> bool:
-    """Whether MPICH ended a process: it may write to no address when a line ends, before the rank can say who is gone."""
-    return code in (-signal.SIGSEGV, 128 + signal.SIGSEGV)
-
-
 def free_port() -> str:
     """A port that no other worker of this run is given, below those that the kernel gives by itself."""
     for port in _ports:

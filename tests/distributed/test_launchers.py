@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from test_distributed import HERE, environment, fell_over, free_port, launch, needs_mpi, python
+from test_distributed import HERE, environment, free_port, launch, needs_mpi, python
 from test_distributed_meeting import needs_mpich, on, two_hosts
 
 pytestmark = needs_mpi
@@ -78,8 +78,7 @@ def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list
         told = re.search(r"rank 0 told at ([\d.]+): .*rank 1 \(.*\) is gone", said)
         launcher = re.search(rf"rank 1 \(pid {pids[1]} on \S+\) was killed by SIGKILL", said)
         # A launcher may end rank 0 before that has said its words.
-        codes = [job.returncode for job in jobs]
-        assert told or launcher or fell_over(codes[0]), (said, codes)
+        assert told or launcher, said
         print(
             f"told after {(float(told[1]) if told else ended) - killed:.2f} s"
         )  # shown by pytest -s

@@ -22,7 +22,13 @@ INDENT = " " * 9
 # Extras of ours that are for people who work on rushlight itself.
 FOR_DEVELOPERS = ("dev", "docs", "oracle")
 # What is written in C beside the engine; a test compares this with setup.py.
-IN_C = ("core._call", "capture._native", "dezero._in_c", "runtime.cuda.code._launch")
+IN_C = (
+    "core._call",
+    "capture._native",
+    "dezero._in_c",
+    "runtime.cuda.code._launch",
+    "distributed._sends",
+)
 
 
 class Finding(NamedTuple):

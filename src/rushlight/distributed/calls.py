@@ -58,7 +58,7 @@ def _on_host(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -
     rows: list[Any] = [None if a is None else np.ascontiguousarray(a) for a in arrays]
     if arrays[0] is not None and rows[0].ndim != arrays[0].ndim:  # ascontiguousarray makes 0-d 1-d
         rows[0] = rows[0].reshape(arrays[0].shape)
-    getattr(engine, call.name)(*rows, *call.args())
+    group.carry_out(call.name, getattr(engine, call.name), *rows, *call.args())
     if arrays[0] is not None and not np.may_share_memory(rows[0], arrays[0]):
         np.copyto(arrays[0], rows[0])
 

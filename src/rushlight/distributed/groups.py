@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import itertools
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.config import launcher
+from . import sends
 from .errors import DistBackendError
 from .patience import wait_until
 from .reduce_op import PREMUL_SUM, ReduceOp
@@ -62,6 +64,7 @@ class SelfEngine:
         pass
 
 
+_NEWS_S = 5.0  # a host that is gone is noticed after four (frames.py)
 DEFAULT_TIMEOUT = datetime.timedelta(minutes=30)
 
 
@@ -167,13 +170,33 @@ class ProcessGroup:
         """Wait until `done()` says so; an error after `limit` seconds names the ranks that did not come."""
         limit = seconds(limit, self.timeout)
         number = self.number
-        wait_until(
-            done,
-            limit,
-            lambda: self.world.alive(f"{doing} #{number} of group {self.group_name!r}", self.ranks),
-            lambda: self._late(doing, number, limit),
-            busy,
-        )
+        alive, late = lambda: self._alive(doing, number), lambda: self._late(doing, number, limit)
+        self.carry_out(doing, wait_until, done, limit, alive, late, busy)
+
+    def carry_out(self, doing: str, exchange: Callable[..., Any], *args: Any) -> None:
+        """Call what talks to other ranks; where that fails because one of them is gone, the error names it."""
+        number, why = self.number, ""
+        try:
+            exchange(*args)
+            if not sends.refused():
+                return
+            why = "MPI's transport refused to send"
+        except DistBackendError:
+            raise
+        except RuntimeError as error:  # MPI's own, or a neighbour's memory was not there
+            why = str(error)
+        # It saw the end of a line: the store's word on whose that was may still be on its way.
+        until = time.monotonic() + _NEWS_S
+        while time.monotonic() < until:
+            self._alive(doing, number)
+            time.sleep(0.01)
+        raise DistBackendError(f"[Rank {self.world.rank}] {self._words(doing, number)}: {why}")
+
+    def _words(self, doing: str, number: int) -> str:
+        return f"{doing} #{number} of group {self.group_name!r}"
+
+    def _alive(self, doing: str, number: int) -> None:
+        self.world.alive(self._words(doing, number), self.ranks)
 
     def _late(self, doing: str, number: int, limit: float) -> None:
         """Time is up: say who did not come."""
@@ -194,8 +217,7 @@ class ProcessGroup:
                 missing.append(f"rank {rank} is in {last} instead")
         who = "; ".join(missing + quiet) or "all ranks have come, and it does not end"
         raise DistBackendError(
-            f"[Rank {self.world.rank}] {doing} #{number} of group {self.group_name!r} did not end "
-            f"within {limit:g} s: {who}."
+            f"[Rank {self.world.rank}] {self._words(doing, number)} did not end within {limit:g} s: {who}."
         )
 
     def begin(self, doing: str) -> None:

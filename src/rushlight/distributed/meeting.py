@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlparse
 
 from ..base.config import adopt, launcher
 from ..base.locks import new_lock
-from . import frames, mpiexec, places, slurm
+from . import frames, mpiexec, places, sends, slurm
 from .errors import DistBackendError
 from .groups import World
 from .store import FileStore, Store, TCPStore, connect
@@ -31,9 +31,11 @@ _ON_ITS_WAY_S = 2.0
 class Presence:
     """One connection that stays open while the rank lives, and a thread that listens to it."""
 
-    def __init__(self, store: TCPStore, rank: int, progress: Callable[[], dict[str, Any]]) -> None:
-        self.store = store
-        self.rank = rank
+    def __init__(
+        self, store: TCPStore, rank: int, server: int | None, progress: Callable[[], dict[str, Any]]
+    ) -> None:
+        self.store, self.rank = store, rank
+        self._server = server  # the rank that serves the store, if one of them does
         self.gone: dict[int, str] = {}
         self.left: dict[int, float] = {}  # ended in peace, and when that was heard
         self.lost = ""
@@ -69,6 +71,10 @@ class Presence:
                     self.left[int(message[1])] = time.monotonic()
                 elif kind == "where":
                     self._say("at", message[1].decode(), json.dumps(self._progress()))
+            if self._server is None:
+                self.lost = f"the process that served the store at {self.store.host}:{self.store.port} has ended"
+            elif self._server not in self.left:
+                self.gone[self._server] = "its process ended"
         except TimeoutError:  # the kernel asked for the store's host, and nobody answered
             self.lost = f"the host of the store, {self.store.host}, is not reached any more"
         except OSError:
@@ -107,6 +113,11 @@ class Presence:
         """Say goodbye, so that nobody takes the end of this process for a death."""
         if self._pid == os.getpid():  # a forked child has no line of its own
             self.tell("bye")
+            until = time.monotonic() + _ON_ITS_WAY_S
+            while self.rank not in self.left and not self.broken and time.monotonic() < until:
+                time.sleep(
+                    0.001
+                )  # the store may end with this process: the others have to know before
 
 
 class _End:
@@ -187,6 +198,7 @@ class Meeting:
         if cls.mpi is None:
             import mpi4py
 
+            sends.watch()
             mpi4py.rc.initialize = (
                 False  # importing it would keep all threads from running meanwhile
             )
@@ -323,7 +335,9 @@ def _be_present(world: World, comm: Any) -> None:
     while store is not None and not isinstance(store, TCPStore):
         store = getattr(store, "underlying_store", None)
     served = comm.allgather(store is not None and (Meeting.by_store or (store.host, store.port)))
+    servers = comm.allgather(store is not None and store.server is not None)
     if len(set(served)) != 1 or not served[0]:
+        servers = [True]
         hosts = comm.allgather(socket.gethostname())
         host = hosts[0] if len(set(hosts)) > 1 else "localhost"  # where rank 0 is
         if world.rank == 0:
@@ -334,7 +348,8 @@ def _be_present(world: World, comm: Any) -> None:
         world.store = world.store or store
     assert isinstance(store, TCPStore)
     if Meeting.presence is None:
-        Meeting.presence = Presence(store, world.rank, world.progress)
+        server = servers.index(True) if True in servers else None
+        Meeting.presence = Presence(store, world.rank, server, world.progress)
     else:  # a second world of this process: the line stays, what it tells is new
         Meeting.presence._progress = world.progress
     world.presence = Meeting.presence

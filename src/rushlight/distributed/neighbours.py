@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DistBackendError
 from .reduce_op import ReduceOp, combine
 
 __all__ = ["Neighbours"]
@@ -101,7 +100,7 @@ class Neighbours:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(a))
             raise
         if _BROKEN in ends:
-            raise DistBackendError(f"rank {ends.index(_BROKEN)} lost sight of the memory of other ranks in the middle of a sum")  # fmt: skip
+            raise RuntimeError(f"rank {ends.index(_BROKEN)} lost sight of the memory of other ranks in the middle of a sum")  # fmt: skip
         return ends
 
     def _pieces(

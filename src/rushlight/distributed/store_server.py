@@ -209,8 +209,8 @@ class StoreServer:
                 farewell = True
                 with self.changed:
                     others = [c for r, c in self.present.items() if r != rank]
-                for other in others:
-                    self._push(other, "left", str(rank))
+                for one in (*others, client):  # who leaves hears it last: then all know
+                    self._push(one, "left", str(rank))
             elif kind == "at":
                 with self.changed:
                     self.answers.get(message[1].decode(), {})[rank] = message[2].decode()

@@ -5,6 +5,8 @@ import os
 import sys
 import time
 
+import numpy as np
+
 import rushlight as rl
 import rushlight.distributed as dist
 from rushlight.distributed import places
@@ -33,6 +35,20 @@ if "wait" in sys.argv:  # until somebody else is gone
     try:
         while True:
             dist.all_reduce(rl.ones(1))
+    except RuntimeError as error:
+        print("told at", time.time(), error, flush=True)
+        sys.exit(4)
+if "sends" in sys.argv:  # to a rank that is gone, which MPI's transport refuses sooner or later
+    from rushlight.distributed import sends
+
+    of = dist.group.WORLD
+    while not of.world.presence.gone:
+        time.sleep(0.01)
+    for _ in range(1000):
+        of.engine("cpu").start_send(np.zeros(1), 1 - dist.get_rank(), 0).Test()
+    print("refused", sends.refused(), flush=True)
+    try:
+        dist.all_reduce(rl.ones(1))
     except RuntimeError as error:
         print("told at", time.time(), error, flush=True)
         sys.exit(4)
