@@ -146,7 +146,7 @@ def no_driver() -> None:
     cupy.zeros = cupy.empty  # CuPy's own kernels would ask for the driver
     cupy.copyto = lambda to, source: count()
     cupy.ascontiguousarray = lambda a: count() or cupy.empty(a.shape, a.dtype)
-    driver.launchKernel = count
+    driver.launchKernel = driver.launchCooperativeKernel = count
     driver.funcSetAttribute = lambda function, attribute, value: None
     driver.occupancyMaxActiveBlocksPerMultiprocessor = lambda function, threads, shared: 2
     function.Module = Module
@@ -159,7 +159,9 @@ def no_driver() -> None:
         "memcpyAsync": _copy,
         "memsetAsync": count,
         "pointerGetAttributes": lambda p: SimpleNamespace(type=0),
-        "deviceGetAttribute": lambda attribute, i: 227 << 10,  # of shared memory
+        "deviceGetAttribute": lambda which, i: {75: 8, 95: 1}.get(
+            which, 227 << 10
+        ),  # the last is of shared memory
         "getDeviceProperties": lambda i: {"name": b"no GPU", "multiProcessorCount": 132},
     }
     for name, answer in answers.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 
 import rushlight as rl
+from emulated_sequences import compare
 from rushlight.runtime.cuda.library import cudnn_rnn
 
 MODES = ("relu", "tanh", "lstm", "gru")
@@ -230,28 +230,6 @@ def library() -> Any:
             for name, fn in FUNCTIONS.items()
         },
     )
-
-
-def compare(name: str, how: dict, sizes: list[int] | None = None) -> None:
-    """Layers on the emulated GPU and on the CPU: results and gradients."""
-    rl.manual_seed(0)
-    net = getattr(rl.nn, name)(3, 4, **how)
-    x = rl.randn(5, 2, 3) if sizes is None else rl.randn(sum(sizes), 3)
-    found = []
-    for device in ("cpu", "cuda"):
-        own, data = copy.deepcopy(net).to(device), x.clone().to(device).requires_grad_()
-        given: Any = data
-        if sizes is not None:
-            given = rl.nn.utils.rnn.PackedSequence(data, rl.tensor(sizes))
-        out, states = own(given)
-        out = out if sizes is None else out.data
-        last = states[0] if isinstance(states, tuple) else states
-        out.backward(rl.ones(out.shape).to(device), retain_graph=True)
-        last.backward(rl.ones(last.shape).to(device))
-        found.append([out.detach(), last.detach(), data.grad, *[p.grad for p in own.parameters()]])
-    for a, b in zip(*found):
-        np.testing.assert_allclose(b.cpu().numpy(), a.numpy(), atol=1e-5)
-    print(name, how, "equal")
 
 
 def main() -> None:

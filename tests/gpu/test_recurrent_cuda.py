@@ -43,6 +43,17 @@ def has_cudnn() -> bool:
 needs_cudnn = pytest.mark.skipif("not rl.cuda.is_available() or not has_cudnn()", reason="no cuDNN")
 
 
+@pytest.fixture
+def by_cudnn(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Our kernel takes no layers."""
+    from rushlight.runtime.cuda.bodies.layers import recurrent_choice, recurrent_whole
+
+    monkeypatch.setattr(recurrent_whole, "fits", lambda *about: False)
+    recurrent_choice._choose.cache_clear()
+    yield
+    recurrent_choice._choose.cache_clear()
+
+
 def kernels(call: Any) -> tuple[Any, list[str]]:
     """The result of a call, and the kernels it asked for."""
     names: list[str] = []
@@ -87,6 +98,7 @@ def both(net: Any, x: Any, tolerance: float, packed: Any = None) -> list[str]:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 @pytest.mark.parametrize(("name", "how"), CASES, ids=IDS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_gradients(name: str, how: dict, dtype: str) -> None:
@@ -98,6 +110,7 @@ def test_values_and_gradients(name: str, how: dict, dtype: str) -> None:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 @pytest.mark.parametrize(("name", "how"), CASES, ids=IDS)
 def test_packed_sequences(name: str, how: dict) -> None:
     rl.manual_seed(1)
@@ -114,14 +127,16 @@ def test_packed_sequences(name: str, how: dict) -> None:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 @pytest.mark.parametrize("algorithm", [0, 1, 3])
 @pytest.mark.parametrize("hidden", [16, 128, 256])
 def test_every_algorithm_gives_the_same(
     algorithm: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rushlight.runtime.cuda.library import cudnn_rnn, cudnn_rnn_choice
+    from rushlight.runtime.cuda.bodies.layers import recurrent_choice
+    from rushlight.runtime.cuda.library import cudnn_rnn
 
-    monkeypatch.setattr(cudnn_rnn_choice, "_choose", lambda *key: algorithm)
+    monkeypatch.setattr(recurrent_choice, "_choose", lambda *key: algorithm)
     rl.manual_seed(2)
     net = rl.nn.LSTM(hidden, hidden, 2)
     x = rl.randn(9, 8, hidden)
@@ -160,6 +175,7 @@ def test_half_precision(name: str, dtype: str) -> None:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 def test_a_retained_graph_can_be_walked_twice() -> None:
     net = rl.nn.LSTM(8, 16, 2).to("cuda")
     x = rl.randn(5, 3, 8).to("cuda").requires_grad_()
@@ -172,6 +188,7 @@ def test_a_retained_graph_can_be_walked_twice() -> None:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 def test_second_derivatives() -> None:
     net = rl.nn.GRU(3, 4, dtype=rl.float64)
     there = copy.deepcopy(net).to("cuda")
@@ -187,6 +204,7 @@ def test_second_derivatives() -> None:
 
 
 @needs_cudnn
+@pytest.mark.usefixtures("by_cudnn")
 def test_unbatched_inference_reserves_nothing() -> None:
     net = rl.nn.LSTM(8, 16)
     there = copy.deepcopy(net).to("cuda")
@@ -201,6 +219,54 @@ def test_the_plain_way_on_the_gpu() -> None:
     for name in ("LSTM", "GRU", "RNN"):
         names = both(getattr(rl.nn, name)(12, 16, 2), rl.randn(7, 5, 12), 2e-5)
         assert "rnn_stack" not in names
+
+
+@pytest.mark.parametrize(
+    ("batch", "hidden", "sizes"),
+    [
+        (3, 6, None),
+        (40, 130, None),
+        (37, 300, None),
+        (0, 130, [37, 37, 20, 16, 2]),
+        (0, 7, [3, 1, 1]),
+    ],
+)
+@pytest.mark.parametrize(("name", "how"), [("LSTM", {}), *CASES[1:3], *CASES[6:]])
+def test_whole_sequences(
+    name: str, how: dict, batch: int, hidden: int, sizes: list[int] | None
+) -> None:
+    """By one launch whose blocks wait for each other: several blocks, several tiles, sequences that end."""
+    from rushlight.runtime.cuda.bodies.layers import recurrent_whole
+
+    rl.backends.cudnn.enabled = False
+    rl.manual_seed(7)
+    net = getattr(rl.nn, name)(5, hidden, **how)
+    x = rl.randn(4, batch, 5) if sizes is None else rl.randn(sum(sizes), 5)
+    pack = None if sizes is None else lambda t: rl.nn.utils.rnn.PackedSequence(t, rl.tensor(sizes))
+    names = both(net, x, 2e-5, pack)
+    assert "rnn_stack" not in names and f"{name.lower()}_sequence" in names
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[name]
+    for walk in ("whole_forward", "whole_backward"):
+        rows = batch if sizes is None else sizes[0]
+        assert recurrent_whole._cut(0, walk, "f", False, gates, hidden, rows) is not None
+
+
+def test_whole_sequences_side_by_side() -> None:
+    """Launches of two streams, each of which fills the GPU, come one after the other."""
+    rl.backends.cudnn.enabled = False
+    net = rl.nn.LSTM(8, 1000).to("cuda")
+    x = rl.randn(30, 16, 8).to("cuda")
+    with rl.no_grad():
+        want = net(x)[0]
+        streams = [rl.cuda.Stream() for _ in range(3)]
+        found = []
+        for stream in streams * 3:
+            stream.wait_stream(rl.cuda.current_stream())
+            with rl.cuda.stream(stream):
+                found.append(net(x)[0])
+        for stream in streams:
+            rl.cuda.current_stream().wait_stream(stream)
+    assert all(rl.equal(one, want) for one in found)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -266,14 +332,14 @@ def test_a_captured_step_equals_eager_ones(kind: str, drop: float, cudnn: bool) 
 
 @needs_cudnn
 def test_lengths_that_change_cost_no_new_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rushlight.runtime.cuda.library import cudnn_rnn_choice
+    from rushlight.runtime.cuda.bodies.layers import recurrent_choice
 
     asked: list[int] = []
-    plain = cudnn_rnn_choice._milliseconds
+    plain = recurrent_choice._milliseconds
     monkeypatch.setattr(
-        cudnn_rnn_choice, "_milliseconds", lambda call, sizes: asked.append(1) or plain(call, sizes)
+        recurrent_choice, "_milliseconds", lambda run: asked.append(1) or plain(run)
     )
     net = rl.nn.GRU(20, 33).to("cuda")
     for steps, batch in ((17, 4), (18, 4), (19, 7), (25, 5)):
         net(rl.randn(steps, batch, 20).to("cuda"))
-    assert len(asked) <= 3
+    assert len(asked) <= 4

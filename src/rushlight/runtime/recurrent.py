@@ -41,6 +41,9 @@ class Recurrence(NamedTuple):
         return found
 
 
+BY_LAYERS = -1  # the algorithm of a device that would rather run a stack layer by layer
+
+
 class Way(NamedTuple):
     """How a device runs a stack: its algorithm, and where each weight begins in one array of all of them."""
 

@@ -15,7 +15,7 @@ from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime import devices
 from ...runtime.door import Kernel, run
-from ...runtime.recurrent import GATES, BatchSizes, Recurrence, Way
+from ...runtime.recurrent import BY_LAYERS, GATES, BatchSizes, Recurrence, Way
 from ...runtime.thread import CASTING, here
 from ..made_of.reference import by_reference, vjp
 from ..memory.casting import cast_to
@@ -154,11 +154,11 @@ def dtype_of(x: Tensor) -> dtype:
 def way_and_dtype(
     own: Callable, what: Recurrence, wanted: dtype, sizes: tuple, training: bool
 ) -> tuple[Way, dtype] | None:
-    """How the device runs a stack, in the wanted dtype or, for half precision, in float32."""
+    """How the device runs a stack, in the wanted dtype or, for half precision, in float32; None for layer by layer."""
     for d in (wanted, float32) if wanted.itemsize == 2 else (wanted,):
         way = own(what, d.np.char, sizes, training)
         if way is not None:
-            return way, d
+            return None if way.algorithm == BY_LAYERS else (way, d)
     return None
 
 

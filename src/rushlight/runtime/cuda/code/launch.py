@@ -227,6 +227,18 @@ class Launch:
             _once_more(error, driver.launchKernel, told)
         self.free.append(room)
 
+    def together(self, blocks: int, threads: int, *given: Any, shared: int = 0) -> None:
+        """Launch blocks that wait for each other: all of them run at once, or CUDA refuses the launch."""
+        values = [a.data.ptr if a.__class__ is _ndarray else 0 if a is None else a for a in given]
+        room = self.free.pop() if self.free else self.room()
+        self.pack(room[0], 0, *values)
+        told = (self.function, blocks, 1, 1, threads, 1, 1, shared, current.ptr, room[1])
+        try:
+            driver.launchCooperativeKernel(*told)
+        except driver.CUDADriverError as error:
+            _once_more(error, driver.launchCooperativeKernel, told)
+        self.free.append(room)
+
     def early(self, grid: tuple, block: tuple, shared: int, values: tuple) -> bool:
         """Launch by C, which lets it overlap with the kernel in front of it; False where that cannot be."""
         if not self.waits or self.count > _MOST_PARAMETERS or self.size > _MOST_BYTES:

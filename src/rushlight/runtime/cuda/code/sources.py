@@ -71,7 +71,7 @@ def load(file: str, name: str, char: str = "f", **constants: str | int | float) 
     key = (file, name, char, *constants.values(), device())
     found = _loaded.get(key)
     if found is None:
-        text = source("common.cu") + source(file)
+        text = source("common.cu") + source("tf32.cuh") * ("TF32" in constants) + source(file)
         found = _loaded[key] = kernel(text, name, options(char, **constants))
     return found
 

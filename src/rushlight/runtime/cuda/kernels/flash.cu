@@ -50,15 +50,6 @@ template <int W, bool NEAR> __device__ __forceinline__ Quad own_four(const float
                 : four_of<W>(tile + (WARP * 16 * TILES + 16 * m) * W, 8 * h + G, four);
 }
 
-__device__ __forceinline__ float rounded(float v) {
-#if TF32
-    unsigned bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
-    return __uint_as_float(bits);
-#else
-    return v;
-#endif
-}
 // COUNT rows from `from` on become a tile, zeros where there are no more than `rows` or `width` numbers of a row.
 template <int COUNT, int W>
 __device__ __forceinline__ void stage(float* tile, const float* from, i64 step, int rows, int width) {
@@ -78,16 +69,6 @@ template <int COUNT, int W> __device__ __forceinline__ void round_staged(float* 
         UNROLL for (int e = 0; e < 4; e++) v.v[e] = rounded(v.v[e]);
         *q = v;
     }
-#endif
-}
-
-// c += a b of 16 x 8 by 8 x 8: a is (row G, depth L), (G + 8, L), (G, L + 4), (G + 8, L + 4), b (depth L, column G), (L + 4, G).
-__device__ __forceinline__ void multiply(float* c, float a0, float a1, float a2, float a3, float b0, float b1) {
-#if TF32
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(__float_as_uint(a0)), "r"(__float_as_uint(a1)), "r"(__float_as_uint(a2)), "r"(__float_as_uint(a3)),
-          "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
 #endif
 }
 

@@ -111,7 +111,7 @@ def _launch(name: str, cut: FlashCut, widths: tuple[int, int], drops: bool, bias
         "BLOCKS": cut.blocks, "TF32": _precision(), "DROP": int(drops), "BIAS": int(biased), **more,
     }  # fmt: skip
     options = tuple([f"-D{key}={value}" for key, value in constants.items()])
-    text = text_for("float32") + source("flash.cu") + source(f"{name}.cu")
+    text = text_for("float32") + source("tf32.cuh") + source("flash.cu") + source(f"{name}.cu")
     launch = kernel(text, name, options)
     launch.allow(shared_bytes(name, cut, *widths, bool(more.get("ALL"))))
     return launch

@@ -15,10 +15,10 @@ from ....door import kernel_for
 from ....recurrent import Recurrence, Way
 from ...code.sources import NUMBERS, blocks_for, load
 from ...library.cudnn_rnn import call_for
-from ...library.cudnn_rnn_choice import way
 from ...memory.streams import current
 from ..casts import MOST, launch_casts
 from ..fills import row_major
+from .recurrent_choice import way
 
 # -- weights --------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from ...small import dense
 from ..fills import copied, copy_to, row_major
 from ..products import product
 from ..reduce import reduce
+from . import recurrent_whole as whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +137,9 @@ def lstm_sequence(
     if not _fits(xw, h0, c0, w_hh) or not _agree(4, xw, h0, w_hh, sizes) or c0.shape != h0.shape:
         return NotImplemented
     xw, h0, c0 = row_major(xw), row_major(h0), row_major(c0)
+    found = whole.forward("lstm", xw, h0, c0, row_major(w_hh), None, sizes, reverse)
+    if found is not None:
+        return found[1], found[4], found[5], found[0], found[2], found[3]
     hidden, char = h0.shape[1], xw.dtype.char
     shape = (xw.shape[0], hidden)
     gates = cupy.ndarray(xw.shape, xw.dtype)
@@ -159,6 +163,10 @@ def lstm_sequence_grad(
     if not _fits(xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc):
         return NotImplemented
     gates, c_before, gout = row_major(gates), row_major(c_before), row_major(gout)
+    coming = (gout, row_major(gh), row_major(gc))
+    found = whole.backward("lstm", row_major(w_hh), gates, c_before, None, coming, sizes, reverse)
+    if found is not None:
+        return found[0], found[2], found[3], _weight(found[0], row_major(h_before))
     hidden, char, even = h0.shape[1], xw.dtype.char, sizes[0] == sizes[-1]
     gxw = cupy.ndarray(xw.shape, xw.dtype)
     to_h, to_c = [_Back(g, s.shape, xw.dtype, even) for g, s in ((gh, h0), (gc, c0))]
@@ -189,6 +197,9 @@ def gru_sequence(
     if b_hh is not None and b_hh.size != xw.shape[1]:
         return NotImplemented
     xw, h0, b_hh = row_major(xw), row_major(h0), row_major(b_hh)
+    found = whole.forward("gru", xw, h0, None, row_major(w_hh), b_hh, sizes, reverse)
+    if found is not None:
+        return found[1], found[4], found[0], found[2], found[3]
     hidden, char = h0.shape[1], xw.dtype.char
     gates = cupy.ndarray(xw.shape, xw.dtype)
     out, h_before, inner = [cupy.ndarray((xw.shape[0], hidden), xw.dtype) for _ in range(3)]
@@ -211,6 +222,11 @@ def gru_sequence_grad(
     if not _fits(xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh):
         return NotImplemented
     gates, h_before, inner, gout = [row_major(a) for a in (gates, h_before, inner, gout)]
+    coming = (gout, row_major(gh), None)
+    found = whole.backward("gru", row_major(w_hh), gates, h_before, inner, coming, sizes, reverse)
+    if found is not None:
+        gxw, ghw, gh0, _ = found
+        return gxw, gh0, _weight(ghw, h_before), reduce("sum", ghw, (0,), False)
     hidden, char, even = h0.shape[1], xw.dtype.char, sizes[0] == sizes[-1]
     gxw, ghw = [cupy.ndarray(xw.shape, xw.dtype) for _ in range(2)]
     through = _Back(gh, h0.shape, xw.dtype, even)
@@ -236,6 +252,9 @@ def rnn_sequence(
     if not _fits(xw, h0, w_hh) or not _agree(1, xw, h0, w_hh, sizes):
         return NotImplemented
     xw, h0 = row_major(xw), row_major(h0)
+    found = whole.forward(act, xw, h0, None, row_major(w_hh), None, sizes, reverse)
+    if found is not None:
+        return found[1], found[4], found[2]
     out, h_before = [cupy.ndarray(xw.shape, xw.dtype) for _ in range(2)]
     h = _State(h0, sizes)
     for row, n, z in _forward(h, w_hh, sizes, reverse):
@@ -253,6 +272,10 @@ def rnn_sequence_grad(
     if not _fits(xw, h0, w_hh, y, h_before, gout, gh):
         return NotImplemented
     y, gout = row_major(y), row_major(gout)
+    coming = (gout, row_major(gh), None)
+    found = whole.backward(act, row_major(w_hh), None, None, y, coming, sizes, reverse)
+    if found is not None:
+        return found[0], found[2], _weight(found[0], row_major(h_before))
     gxw = cupy.ndarray(xw.shape, xw.dtype)
     back = _Back(gh, h0.shape, xw.dtype, sizes[0] == sizes[-1])
     for row, n in reversed(_steps(sizes, reverse)):
