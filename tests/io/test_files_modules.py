@@ -342,7 +342,7 @@ def test_a_bare_storage_is_saved_and_read_here_and_in_torch():
     x = rl.tensor([1.0, 2.5, -3.0])
     for legacy in (False, True):
         file = io.BytesIO()
-        held = {"bytes": x.untyped_storage(), "numbers": x.storage(), "tensor": x}
+        held = {"bytes": x.clone().untyped_storage(), "numbers": x.storage(), "tensor": x}
         rl.save(held, file, _use_new_zipfile_serialization=not legacy)
         for only in (True, False):
             file.seek(0)

@@ -413,3 +413,40 @@ def test_unpicklable_object_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == old
     with pytest.raises(RuntimeError, match="does not exist"):
         rl.save({}, tmp_path / "no" / "model.pth")
+
+
+FILES = {  # what a program leaves in `r`
+    "float8": "x = torch.arange(8.).to(torch.float8_e5m2)\nr = again([x, x[1::2]])[1].float()",
+    "meta": "x = torch.empty(20000, 300000, device='meta', requires_grad=True).t()\n"
+    "y = again({'x': x, 'y': x[1:]})\nr = [y['x'].shape, y['x'].stride(), y['x'].device.type, y['y'].shape, y['x'].requires_grad]",
+    "a tensor and its storage": "x = torch.arange(4.)\na, b, c, d = again([x, x.storage(), x[1:], x.storage()])\na.fill_(5)\n"
+    "r = [b.tolist(), c, d.tolist(), type(b).__name__, b.dtype is torch.float32]",
+    "bytes": "x = torch.arange(2.)\ny = again(x.untyped_storage())\nr = [len(y), type(y).__name__, y.tolist()]",
+    "two dtypes": "x = torch.ones(3, dtype=torch.complex128)\nagain([x, x.imag])",
+    "two dtypes of storages": "x = torch.ones(3, dtype=torch.complex128)\nagain([x.storage(), x.imag])",
+    "one part": "r = again(torch.ones(3, dtype=torch.complex128).imag)",
+    "a storage's elements": "r = [torch.tensor(torch.arange(3.).storage()), torch.zeros(0).set_(torch.arange(3.).storage())]",
+    "another dtype's storage": "torch.zeros(0, dtype=torch.float64).set_(torch.arange(3.).storage())",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_pytorchs(name):
+    torch = pytest.importorskip("torch")
+    outcomes = []
+    for lib in (torch, rl):
+
+        def again(value, lib=lib):
+            file = io.BytesIO()
+            lib.save(value, file)
+            file.seek(0)
+            return lib.load(file, weights_only=False)
+
+        space = {"torch": lib, "again": again}
+        try:
+            exec(FILES[name], space)
+            outcomes.append(str(space["r"]).replace("rushlight.", "torch."))
+        except RuntimeError as error:
+            outcomes.append(" ".join(str(error).split()[:6]))
+    assert outcomes[1] == outcomes[0]

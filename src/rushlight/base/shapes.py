@@ -21,6 +21,13 @@ else:
     _Ints = tuple
 
 
+def strided_view(xp: Any, a: Any, shape: Sequence[int], steps: Sequence[int]) -> Any:
+    """`as_strided` of NumPy and CuPy, also of float8, whose name it cannot read."""
+    if a.dtype.itemsize == 1 and a.dtype.kind not in "biu":
+        return strided_view(xp, a.view("uint8"), shape, steps).view(a.dtype)
+    return xp.lib.stride_tricks.as_strided(a, shape, steps)
+
+
 class Size(_Ints):
     """The shape of a tensor: a tuple of integers that can count elements.
 

@@ -210,7 +210,7 @@ def allowed(rebuild: dict[str, Any], make: Containers) -> dict[tuple[str, str], 
     for name in STORAGE_DTYPES:
         names[("torch", name)] = StorageType(name)
     names[("torch.storage", "UntypedStorage")] = StorageType("UntypedStorage")
-    for d in dtypes.ALL:
+    for d in (*dtypes.ALL, *dtypes.FLOAT8):
         names[("torch", d.name)] = d
     for form in FORMATS:
         names[("torch", form.name)] = form

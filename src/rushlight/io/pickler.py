@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.device import device
-from ..base.dtypes import dtype, from_np
+from ..base.dtypes import by_name, dtype, from_np
 from ..base.formats import layout, memory_format
 from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
@@ -58,6 +58,7 @@ class Pickler(_Base):
         super().__init__(file, protocol=2)
         self.storages: list[tuple[str, Any]] = []  # key, raw array that owns the memory
         self._keys: dict[int, str] = {}
+        self._kinds: dict[int, Any] = {}  # as which dtype a memory is written
 
     def persistent_id(self, obj: Any) -> Any:
         if isinstance(obj, UntypedStorage):
@@ -67,13 +68,24 @@ class Pickler(_Base):
     def _storage(self, storage: UntypedStorage) -> _StorageRef:
         """A storage that is saved for itself, as bytes or as elements of its dtype."""
         settle()
-        root = storage._root.reshape(-1)
+        root = storage._root
         name = from_np(root.dtype).name
         if not isinstance(storage, TypedStorage) or name not in STORAGE_NAMES:
-            root, name = root.view("uint8"), "uint8"
-        key = str(len(self.storages))
-        self.storages.append((key, root))
-        return _StorageRef(key, name, str(storage.device), root.size)
+            name = "uint8"
+        key = self._key(root_array(root), by_name(name).np, root)
+        return _StorageRef(key, name, str(storage.device), root.nbytes // by_name(name).itemsize)
+
+    def _key(self, owner: Any, kind: Any, root: Any) -> str:
+        """Under which name `root` is written, the memory of `owner` as elements of one dtype."""
+        if self._kinds.setdefault(id(owner), kind) != kind:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types"
+            )
+        key = self._keys.get(id(root))
+        if key is None:
+            key = self._keys[id(root)] = str(len(self.storages))
+            self.storages.append((key, root))
+        return key
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
@@ -118,13 +130,13 @@ class Pickler(_Base):
     def _tensor(self, t: Tensor) -> Any:
         settle()  # its values may still wait to be computed
         a = t._a
-        root = root_array(a)
+        if t.is_meta:
+            words = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
+            return GlobalName("torch._utils", "_rebuild_meta_tensor_no_storage"), words
+        owner = root = root_array(a)
         if root.dtype != a.dtype:  # a view under another dtype is stored on its own
             root = a = a.copy()
-        key = self._keys.get(id(root))
-        if key is None:
-            key = self._keys[id(root)] = str(len(self.storages))
-            self.storages.append((key, root))
+        key = self._key(owner, a.dtype, root)
         offset = (data_pointer(a) - data_pointer(root)) // a.itemsize
         strides = tuple(s // a.itemsize for s in a.strides)
         rest: tuple = (

@@ -23,6 +23,7 @@ from ..base.device import device
 from ..base.formats import memory_format
 from ..base.spelling import is_torch, ours
 from ..core.tensor import Tensor, wrap
+from ..operators.memory.storage import TypedStorage, UntypedStorage
 from . import names
 from .atomic import atomic_write
 from .budget import Budget, Noted
@@ -43,8 +44,8 @@ class Storages:
         self.place = place
         self.held: dict[str, Tensor] = {}
 
-    def __call__(self, pid: Any) -> Tensor:
-        """The storage that a persistent id names, as a flat tensor."""
+    def __call__(self, pid: Any) -> UntypedStorage:
+        """The storage that a persistent id names."""
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
             raise CorruptFileError("the file holds an unknown persistent id")
         _, kind, key, location, numel = pid[:5]
@@ -62,7 +63,8 @@ class Storages:
         if held.dtype is not kind.dtype:
             raise CorruptFileError(f"storage {key} is used with two dtypes")
         view = pid[5] if len(pid) > 5 else None
-        return held if view is None else _part(held, view)
+        own = UntypedStorage if kind.name == "UntypedStorage" else TypedStorage
+        return own((held if view is None else _part(held, view))._a)
 
 
 def _part(held: Tensor, view: Any) -> Tensor:

@@ -9,7 +9,10 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.formats import sparse_coo
+from ..base.shapes import strided_view
 from ..core.tensor import Tensor, wrap
+from ..operators.create.filled import empty_strided
+from ..operators.memory.storage import UntypedStorage
 from . import nested
 from .errors import CorruptFileError, check_claim
 
@@ -31,6 +34,7 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
         "torch._utils._rebuild_tensor_v2": tensor,
         "torch._utils._rebuild_tensor": tensor,
         "torch._utils._rebuild_tensor_v3": tensor_of_bytes,
+        "torch._utils._rebuild_meta_tensor_no_storage": tensor_without_memory,
         "torch._utils._rebuild_parameter": parameter,
         "torch._utils._rebuild_parameter_with_state": parameter_with_state,
         "torch._utils._rebuild_sparse_tensor": sparse_tensor,
@@ -49,8 +53,9 @@ def tensor(
     """A view of a storage, after its bounds were checked."""
     if type(size) not in (tuple, list) and not isinstance(size, tuple):
         raise CorruptFileError("the file describes a tensor wrongly")
-    if not isinstance(stride, (tuple, list)) or not isinstance(storage, Tensor):
+    if not isinstance(stride, (tuple, list)) or not isinstance(storage, UntypedStorage):
         raise CorruptFileError("the file describes a tensor wrongly")
+    storage = wrap(storage._root)
     if len(size) != len(stride) or len(size) > 64 or storage.ndim != 1:
         raise CorruptFileError(
             "the file describes a tensor whose sizes and strides differ in number"
@@ -73,18 +78,34 @@ def _strided(storage: Tensor, size: Sequence[int], stride: Sequence[int], offset
     if not storage.is_cpu:
         return storage.as_strided(size, stride, offset).detach()
     steps = [s * storage.itemsize for s in stride]
-    return wrap(np.lib.stride_tricks.as_strided(storage._a[offset:], size, steps))
+    return wrap(strided_view(np, storage._a[offset:], size, steps))
 
 
 def tensor_of_bytes(
     storage: Any, offset: Any, size: Any, stride: Any, grad: Any, hooks: Any, d: Any, *rest: Any
 ) -> Tensor:
     """A tensor over an untyped storage, whose dtype stands beside it."""
-    if not isinstance(storage, Tensor) or not isinstance(d, dtypes.dtype):
+    if not isinstance(storage, UntypedStorage) or not isinstance(d, dtypes.dtype):
         raise CorruptFileError("the file describes a tensor wrongly")
-    if storage.ndim != 1 or storage.numel() % d.itemsize:
+    whole = wrap(storage._root)
+    if whole.ndim != 1 or whole.numel() % d.itemsize:
         raise CorruptFileError("the bytes of a storage do not make whole elements")
-    return tensor(storage.view(d), offset, size, stride, grad)
+    return tensor(UntypedStorage(whole.view(d)._a), offset, size, stride, grad)
+
+
+def tensor_without_memory(d: Any, size: Any, stride: Any, requires_grad: Any = False) -> Tensor:
+    """A tensor on the "meta" device."""
+    sizes = (size, stride) if isinstance(size, tuple) and isinstance(stride, tuple) else ((-1,),)
+    if not isinstance(d, dtypes.dtype) or not all(
+        type(i) is int and 0 <= i < 1 << 62 for i in sum(sizes, ())
+    ):
+        raise CorruptFileError("the file describes a tensor wrongly")
+    if len(size) != len(stride):
+        raise CorruptFileError(
+            "the file describes a tensor whose sizes and strides differ in number"
+        )
+    t = empty_strided(size, stride, dtype=d, device="meta")
+    return t.requires_grad_() if requires_grad is True else t
 
 
 def parameter(data: Any, requires_grad: Any = True, *rest: Any) -> Any:

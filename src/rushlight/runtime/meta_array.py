@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.shapes import strided_view
+
 
 class Described:
     """What follows from a shape and a dtype, for arrays that are none of NumPy's or CuPy's."""
@@ -48,7 +50,7 @@ class MetaArray(Described):
             strides[i] = step
             step *= max(shape[i], 1)
         one = np.empty((), dtype)
-        return cls(np.lib.stride_tricks.as_strided(one, shape, strides))
+        return cls(strided_view(np, one, shape, strides))
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

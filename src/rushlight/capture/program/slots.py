@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.shapes import strided_view
 from ...core.memory import data_pointer, root_array
 
 ARGUMENT, STATE, CONSTANT, MADE = "argument", "state", "constant", "made"
@@ -169,7 +170,7 @@ def window(a: Any, shift: int, slot: Slot) -> Any:
         set_base(made, root_array(a))  # who hands out that array again looks for references to it
         return made
     start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
-    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
+    return strided_view(np, start, slot.shape, slot.strides)
 
 
 class _Address:

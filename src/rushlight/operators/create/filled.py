@@ -21,7 +21,7 @@ from ...base.formats import (
     preserve_format,
     strided,
 )
-from ...base.shapes import MOST, as_size, check_size, in_range
+from ...base.shapes import MOST, as_size, check_size, in_range, strided_view
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import extra
@@ -299,7 +299,7 @@ def _empty_strided(
     reach = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if 0 not in size else 0
     memory = xp.empty(reach, dtype.np)
     steps = [step * memory.itemsize for step in stride]
-    return xp.lib.stride_tricks.as_strided(memory, size, steps)
+    return strided_view(xp, memory, size, steps)
 
 
 # A view for the meta device's sake, where views keep their strides.

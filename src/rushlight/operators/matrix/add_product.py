@@ -178,6 +178,9 @@ def addr(
         beta, alpha = int(bool(beta)), int(bool(alpha))
         product = product if alpha else product.new_zeros(product._a.shape)
         return into(out, add_product(input, product, beta, 1))
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if factor.__class__ is bool:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     return into(out, add_product(input.to(wide), product.to(wide), beta, alpha))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import formats
 from ...base.arrays import ArrayModule
-from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
+from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np, title
 from ...base.errors import NotYet
 from ...base.shapes import as_size, by_name, channels_last_strides, check_size, contiguous_strides
 from ...core.exposed import take_address
@@ -222,6 +222,9 @@ class TypedStorage(UntypedStorage):
 
     def _in_place(self) -> Any:
         return in_memory_order(self._root)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._elements(), dtype, copy=copy)
 
     def tolist(self) -> list:
         """The elements as Python numbers."""
@@ -451,6 +454,11 @@ def set_(
             )
         self._a = source._a
     else:
+        if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
+            raise RuntimeError(
+                f"Expected a Storage of type {title(self.dtype)} or an UntypedStorage, but got type "
+                f"{title(source.dtype)} for argument 1 'storage'"
+            )
         root = root_array(source._a) if isinstance(source, Tensor) else source._root
         whole = wrap(memory_as(root, self._a.dtype))
         shape = whole._a.shape if size is None else as_size((size,))

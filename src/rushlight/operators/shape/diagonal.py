@@ -200,7 +200,11 @@ def _triangle(name: str, doc: str) -> None:
     def triangle(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noqa: A002
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return into_same(out, op(input, diagonal=whole(diagonal, "diagonal")))
+        most = sum(
+            input._a.shape[-2:]
+        )  # beyond it nothing changes, and nothing is too large for an index
+        diagonal = min(max(whole(diagonal, "diagonal"), -most), most)
+        return into_same(out, op(input, diagonal=diagonal))
 
     triangle.__name__ = triangle.__qualname__ = name
     triangle.__doc__ = doc

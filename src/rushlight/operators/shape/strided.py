@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule
-from ...base.shapes import as_size, check_size, whole, wrap_dim
+from ...base.shapes import as_size, check_size, strided_view, whole, wrap_dim
 from ...core.memory import data_pointer, memory_as, root_array
 from ...core.op import Op
 from ...core.public import public
@@ -42,7 +42,7 @@ def _extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> int:
 def _strided(xp: ArrayModule, flat: Array, size: tuple, stride: tuple, offset: int) -> Any:
     item = flat.itemsize
     steps = tuple([s * item for s in stride])
-    return xp.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+    return strided_view(xp, flat[offset:], size, steps)
 
 
 def _positions(xp: ArrayModule, size: tuple, stride: tuple, offset: int) -> Any:
@@ -202,7 +202,7 @@ def _unfold_body(xp: ArrayModule, x: Array, *, dim: int, size: int, step: int) -
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
     inner = x.strides[dim]
     strides = (*x.strides[:dim], inner * step, *x.strides[dim + 1 :], inner)
-    return xp.lib.stride_tricks.as_strided(x, shape, strides)
+    return strided_view(xp, x, shape, strides)
 
 
 def _unfold_grad_body(
