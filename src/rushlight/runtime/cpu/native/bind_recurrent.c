@@ -133,81 +133,103 @@ static void multiply_panels(Panels *p, float *c, const float *a, const float *w,
     threads_run(panels_part, p, threads_parts(ns, (p->n + p->width - 1) / p->width));
 }
 
-/* -- LSTM ------------------------------------------------------------------------------------------- */
+/* -- LSTM and GRU: what differs is a row of gates, and how the product of the state gets to them ---------- */
 
-typedef struct {
+typedef struct Layer {
     const Walk *w;
+    void (*row)(const struct Layer *q, idx r, idx f); /* of sequence r, whose frame is f */
+    double ns; /* of a number of a row */
     const float *xw, *w_hh, *b_hh, *gout;
     float *gates, *out, *h_before, *c_before, *h, *c, *z, *inner, *d, *e;
     idx rows, first; /* of the current step */
 } Layer;
 
-static void lstm_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Layer *q = what;
+static void lstm_row(const Layer *q, idx r, idx f) {
     const idx n = q->w->hidden;
-    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
-        const idx f = q->first + r;
-        memcpy(q->c_before + f * n, q->c + r * n, (size_t)n * 4);
-        RL->lstm_cell(q->z + r * 4 * n, q->c_before + f * n, q->gates + f * 4 * n, q->c + r * n, q->h + r * n, n);
-        memcpy(q->out + f * n, q->h + r * n, (size_t)n * 4);
-    }
+    memcpy(q->c_before + f * n, q->c + r * n, (size_t)n * 4);
+    RL->lstm_cell(q->z + r * 4 * n, q->c_before + f * n, q->gates + f * 4 * n, q->c + r * n, q->h + r * n, n);
+    memcpy(q->out + f * n, q->h + r * n, (size_t)n * 4);
 }
 
-static void lstm_walk(Layer *q) {
+static void gru_row(const Layer *q, idx r, idx f) {
+    const idx n = q->w->hidden;
+    RL->gru_cell(q->xw + f * 3 * n, q->z + r * 3 * n, q->gates + f * 3 * n, q->inner + f * n, q->h + r * n, n);
+    memcpy(q->out + f * n, q->h + r * n, (size_t)n * 4);
+}
+
+static void lstm_row_back(const Layer *q, idx r, idx f) {
+    const idx n = q->w->hidden;
+    if (q->gout) RL->add_into(q->h + r * n, q->gout + f * n, n);
+    RL->lstm_cell_grad(q->gates + f * 4 * n, q->c_before + f * n, q->h + r * n, q->c + r * n, q->d + f * 4 * n, n);
+}
+
+static void gru_row_back(const Layer *q, idx r, idx f) {
+    const idx n = q->w->hidden;
+    if (q->gout) RL->add_into(q->h + r * n, q->gout + f * n, n);
+    RL->gru_cell_grad(q->gates + f * 3 * n, q->h_before + f * n, q->inner + f * n, q->h + r * n, q->d + f * 3 * n, q->e + f * 3 * n, n);
+}
+
+static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Layer *q = what;
+    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) q->row(q, r, q->first + r);
+}
+
+/* The next step in the order of work. */
+static void take_step(Layer *q, idx s, int backwards) {
+    const idx t = q->w->reverse != backwards ? q->w->steps - 1 - s : s;
+    q->rows = q->w->alive[t], q->first = q->w->first[t];
+}
+
+static void run_rows(Layer *q) { threads_run(rows_part, q, threads_parts((double)(q->rows * q->w->hidden) * q->ns, q->rows)); }
+
+static void walk_ahead(Layer *q) {
     const Walk *w = q->w;
-    const idx n = w->hidden;
+    const idx n = w->hidden, all = w->gates * n;
+    const int adds = w->gates == 4; /* the product to the inputs, at once */
     Panels p;
-    panels_make(&p, w, q->w_hh, 4 * n, n, 1);
+    panels_make(&p, w, q->w_hh, all, n, 1);
     for (idx s = 0; s < w->steps; s++) {
-        const idx t = w->reverse ? w->steps - 1 - s : s;
-        q->rows = w->alive[t], q->first = w->first[t];
+        take_step(q, s, 0);
         memcpy(q->h_before + q->first * n, q->h, (size_t)(q->rows * n) * 4);
-        memcpy(q->z, q->xw + q->first * 4 * n, (size_t)(q->rows * 4 * n) * 4);
-        multiply_panels(&p, q->z, q->h, q->w_hh, q->rows, 1, 1, NULL);
-        threads_run(lstm_rows, q, threads_parts((double)(q->rows * n) * 10.0, q->rows));
+        if (adds) memcpy(q->z, q->xw + q->first * all, (size_t)(q->rows * all) * 4);
+        multiply_panels(&p, q->z, q->h, q->w_hh, q->rows, 1, adds, q->b_hh);
+        run_rows(q);
     }
     panels_done(&p);
 }
 
-/* xw, h0, c0, w_hh */
-static void lstm(Call *c) {
+static void walk_back(Layer *q) {
+    const Walk *w = q->w;
+    const idx n = w->hidden, all = w->gates * n;
+    Panels p;
+    panels_make(&p, w, q->w_hh, n, all, 0);
+    for (idx s = 0; s < w->steps; s++) {
+        take_step(q, s, 1);
+        run_rows(q);
+        multiply_panels(&p, q->h, (q->e ? q->e : q->d) + q->first * all, q->w_hh, q->rows, 0, q->e != NULL, NULL);
+    }
+    panels_done(&p);
+}
+
+/* Of `which` gates, LSTM: xw, h0, c0, w_hh; GRU: xw, h0, w_hh, b_hh or None. */
+static void sequence(Call *c) {
     Walk w;
-    if (!need(c, c->count == 4) || !walk_of(c, &w, 4)) return;
-    const idx n = w.hidden, size = w.batch * n;
-    const float *c0 = some_floats(c, 2, size);
-    Layer q = {.w = &w, .xw = DATA(ARRAY(c->args[0])), .w_hh = some_floats(c, 3, 4 * n * n), .z = room(c, (size_t)(4 * size) * 4)};
-    q.out = matrix(c, w.frames, n), q.h = matrix(c, w.batch, n), q.c = matrix(c, w.batch, n);
-    q.gates = matrix(c, w.frames, 4 * n), q.h_before = matrix(c, w.frames, n), q.c_before = matrix(c, w.frames, n);
+    const int lstm = c->which == 4;
+    if (!need(c, c->count == 4) || !walk_of(c, &w, c->which)) return;
+    const idx n = w.hidden, size = w.batch * n, all = w.gates * n;
+    const float *c0 = lstm ? some_floats(c, 2, size) : NULL;
+    Layer q = {.w = &w, .row = lstm ? lstm_row : gru_row, .ns = lstm ? 10.0 : 8.0, .xw = DATA(ARRAY(c->args[0])),
+               .w_hh = some_floats(c, 2 + lstm, all * n), .b_hh = lstm ? NULL : maybe_floats(c, 3, all),
+               .z = room(c, (size_t)(w.batch * all) * 4)};
+    q.out = matrix(c, w.frames, n), q.h = matrix(c, w.batch, n), q.c = lstm ? matrix(c, w.batch, n) : NULL;
+    q.gates = matrix(c, w.frames, all), q.h_before = matrix(c, w.frames, n);
+    *(lstm ? &q.c_before : &q.inner) = matrix(c, w.frames, n);
     if (c->ends) return;
     memcpy(q.h, DATA(ARRAY(c->args[1])), (size_t)size * 4);
-    memcpy(q.c, c0, (size_t)size * 4);
+    if (lstm) memcpy(q.c, c0, (size_t)size * 4);
     Py_BEGIN_ALLOW_THREADS
-    lstm_walk(&q);
+    walk_ahead(&q);
     Py_END_ALLOW_THREADS
-}
-
-static void lstm_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Layer *q = what;
-    const idx n = q->w->hidden;
-    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
-        const idx f = q->first + r;
-        if (q->gout) RL->add_into(q->h + r * n, q->gout + f * n, n);
-        RL->lstm_cell_grad(q->gates + f * 4 * n, q->c_before + f * n, q->h + r * n, q->c + r * n, q->d + f * 4 * n, n);
-    }
-}
-
-static void lstm_grad_walk(Layer *q) {
-    const Walk *w = q->w;
-    const idx n = w->hidden;
-    Panels p;
-    panels_make(&p, w, q->w_hh, n, 4 * n, 0);
-    for (idx s = 0; s < w->steps; s++) {
-        const idx t = w->reverse ? s : w->steps - 1 - s;
-        q->rows = w->alive[t], q->first = w->first[t];
-        threads_run(lstm_grad_rows, q, threads_parts((double)(q->rows * n) * 6.0, q->rows));
-        multiply_panels(&p, q->h, q->d + q->first * 4 * n, q->w_hh, q->rows, 0, 0, NULL);
-    }
-    panels_done(&p);
 }
 
 /* A gradient to start from: a copy of what arrived, or zeros. */
@@ -216,118 +238,35 @@ static void start(float *to, const float *from, idx n) {
     else memset(to, 0, (size_t)n * 4);
 }
 
-/* xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc */
-static void lstm_grad(Call *c) {
-    Walk w;
-    if (!need(c, c->count == 10) || !walk_of(c, &w, 4)) return;
-    const idx n = w.hidden, size = w.batch * n, all = w.frames * n;
-    Layer q = {.w = &w, .w_hh = some_floats(c, 3, 4 * n * n), .gates = some_floats(c, 4, 4 * all), .h_before = some_floats(c, 5, all),
-               .c_before = some_floats(c, 6, all), .gout = maybe_floats(c, 7, all)};
-    const float *gh = maybe_floats(c, 8, size), *gc = maybe_floats(c, 9, size);
-    q.d = matrix(c, w.frames, 4 * n), q.h = matrix(c, w.batch, n), q.c = matrix(c, w.batch, n);
-    float *to_w = matrix(c, 4 * n, n);
-    if (c->ends) return;
-    start(q.h, gh, size);
-    start(q.c, gc, size);
-    Py_BEGIN_ALLOW_THREADS
-    lstm_grad_walk(&q);
-    multiply_frames(to_w, q.d, q.h_before, w.frames, 4 * n, n);
-    Py_END_ALLOW_THREADS
-}
-
-/* -- GRU -------------------------------------------------------------------------------------------- */
-
-static void gru_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Layer *q = what;
-    const idx n = q->w->hidden;
-    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
-        const idx f = q->first + r;
-        RL->gru_cell(q->xw + f * 3 * n, q->z + r * 3 * n, q->gates + f * 3 * n, q->inner + f * n, q->h + r * n, n);
-        memcpy(q->out + f * n, q->h + r * n, (size_t)n * 4);
-    }
-}
-
-static void gru_walk(Layer *q) {
-    const Walk *w = q->w;
-    const idx n = w->hidden;
-    Panels p;
-    panels_make(&p, w, q->w_hh, 3 * n, n, 1);
-    for (idx s = 0; s < w->steps; s++) {
-        const idx t = w->reverse ? w->steps - 1 - s : s;
-        q->rows = w->alive[t], q->first = w->first[t];
-        memcpy(q->h_before + q->first * n, q->h, (size_t)(q->rows * n) * 4);
-        multiply_panels(&p, q->z, q->h, q->w_hh, q->rows, 1, 0, q->b_hh);
-        threads_run(gru_rows, q, threads_parts((double)(q->rows * n) * 8.0, q->rows));
-    }
-    panels_done(&p);
-}
-
-/* xw, h0, w_hh, b_hh or None */
-static void gru(Call *c) {
-    Walk w;
-    if (!need(c, c->count == 4) || !walk_of(c, &w, 3)) return;
-    const idx n = w.hidden, size = w.batch * n;
-    Layer q = {.w = &w, .xw = DATA(ARRAY(c->args[0])), .w_hh = some_floats(c, 2, 3 * n * n), .b_hh = maybe_floats(c, 3, 3 * n),
-               .z = room(c, (size_t)(3 * size) * 4)};
-    q.out = matrix(c, w.frames, n), q.h = matrix(c, w.batch, n), q.gates = matrix(c, w.frames, 3 * n);
-    q.h_before = matrix(c, w.frames, n), q.inner = matrix(c, w.frames, n);
-    if (c->ends) return;
-    memcpy(q.h, DATA(ARRAY(c->args[1])), (size_t)size * 4);
-    Py_BEGIN_ALLOW_THREADS
-    gru_walk(&q);
-    Py_END_ALLOW_THREADS
-}
-
-static void gru_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Layer *q = what;
-    const idx n = q->w->hidden;
-    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
-        const idx f = q->first + r;
-        if (q->gout) RL->add_into(q->h + r * n, q->gout + f * n, n);
-        RL->gru_cell_grad(q->gates + f * 3 * n, q->h_before + f * n, q->inner + f * n, q->h + r * n, q->d + f * 3 * n,
-                          q->e + f * 3 * n, n);
-    }
-}
-
-static void gru_grad_walk(Layer *q) {
-    const Walk *w = q->w;
-    const idx n = w->hidden;
-    Panels p;
-    panels_make(&p, w, q->w_hh, n, 3 * n, 0);
-    for (idx s = 0; s < w->steps; s++) {
-        const idx t = w->reverse ? s : w->steps - 1 - s;
-        q->rows = w->alive[t], q->first = w->first[t];
-        threads_run(gru_grad_rows, q, threads_parts((double)(q->rows * n) * 4.0, q->rows));
-        multiply_panels(&p, q->h, q->e + q->first * 3 * n, q->w_hh, q->rows, 0, 1, NULL);
-    }
-    panels_done(&p);
-}
-
 static void sum_frames(const float *e, idx frames, idx n, float *out) {
     memset(out, 0, (size_t)n * 4);
     for (idx f = 0; f < frames; f++) RL->add_into(out, e + f * n, n);
 }
 
-/* xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh */
-static void gru_grad(Call *c) {
+/* LSTM: xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc; GRU: xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh */
+static void sequence_grad(Call *c) {
     Walk w;
-    if (!need(c, c->count == 9) || !walk_of(c, &w, 3)) return;
-    const idx n = w.hidden, size = w.batch * n, all = w.frames * n;
-    Layer q = {.w = &w, .w_hh = some_floats(c, 2, 3 * n * n), .gates = some_floats(c, 4, 3 * all), .h_before = some_floats(c, 5, all),
-               .inner = some_floats(c, 6, all), .gout = maybe_floats(c, 7, all)};
-    const float *gh = maybe_floats(c, 8, size);
-    q.d = matrix(c, w.frames, 3 * n), q.h = matrix(c, w.batch, n), q.e = room(c, (size_t)(3 * all) * 4);
-    float *to_w = matrix(c, 3 * n, n), *to_b = new_floats(c, 1, (const npy_intp[]){3 * n});
+    const int lstm = c->which == 4;
+    if (!need(c, c->count == 9 + lstm) || !walk_of(c, &w, c->which)) return;
+    const idx n = w.hidden, size = w.batch * n, frames = w.frames * n, all = w.gates * n;
+    Layer q = {.w = &w, .row = lstm ? lstm_row_back : gru_row_back, .ns = lstm ? 6.0 : 4.0, .w_hh = some_floats(c, 2 + lstm, all * n),
+               .gates = some_floats(c, 4, w.frames * all), .h_before = some_floats(c, 5, frames), .gout = maybe_floats(c, 7, frames)};
+    *(lstm ? &q.c_before : &q.inner) = some_floats(c, 6, frames);
+    const float *gh = maybe_floats(c, 8, size), *gc = lstm ? maybe_floats(c, 9, size) : NULL;
+    q.d = matrix(c, w.frames, all), q.h = matrix(c, w.batch, n), q.c = lstm ? matrix(c, w.batch, n) : NULL;
+    q.e = lstm ? NULL : room(c, (size_t)(w.frames * all) * 4);
+    float *to_w = matrix(c, all, n), *to_b = lstm ? NULL : new_floats(c, 1, &all);
     if (c->ends) return;
     start(q.h, gh, size);
+    if (lstm) start(q.c, gc, size);
     Py_BEGIN_ALLOW_THREADS
-    gru_grad_walk(&q);
-    multiply_frames(to_w, q.e, q.h_before, w.frames, 3 * n, n);
-    sum_frames(q.e, w.frames, 3 * n, to_b);
+    walk_back(&q);
+    multiply_frames(to_w, lstm ? q.d : q.e, q.h_before, w.frames, all, n);
+    if (to_b) sum_frames(q.e, w.frames, all, to_b);
     Py_END_ALLOW_THREADS
 }
 
 const Entry recurrent_entries[] = {
-    BOUND("lstm_sequence", lstm, .copies = COPIES), BOUND("lstm_sequence_grad", lstm_grad, .copies = COPIES),
-    BOUND("gru_sequence", gru, .copies = COPIES), BOUND("gru_sequence_grad", gru_grad, .copies = COPIES), {NULL},
+    BOUND("lstm_sequence", sequence, .which = 4, .copies = COPIES), BOUND("lstm_sequence_grad", sequence_grad, .which = 4, .copies = COPIES),
+    BOUND("gru_sequence", sequence, .which = 3, .copies = COPIES), BOUND("gru_sequence_grad", sequence_grad, .which = 3, .copies = COPIES), {NULL},
 };
