@@ -3,9 +3,12 @@
 
 struct Geometry { i64 size[N]; i64 far[N]; i64 index[N]; i64 near[N]; };
 
-// far: strides of the array that is indexed, near: of the one laid out like the index.
-__device__ __forceinline__ void places(const Geometry& g, i64 i, i64& at, i64& line, i64& near, int dim) {
-    at = line = near = 0;
+struct Place { i64 to, near; };
+
+// Where element i of the index points in the array that is indexed (far: its strides), and where it lies in the one laid out
+// like the index (near).
+__device__ __forceinline__ Place place(const Geometry& g, i64 i, const X* __restrict__ index, int dim, i64 extent) {
+    i64 at = 0, line = 0, near = 0;
     #pragma unroll
     for (int d = N - 1; d >= 0; d--) {
         i64 q = i / g.size[d], r = i - q * g.size[d];
@@ -14,21 +17,19 @@ __device__ __forceinline__ void places(const Geometry& g, i64 i, i64& at, i64& l
         line += r * g.index[d];
         near += r * g.near[d];
     }
+    i64 j = index[line];
+    if (j < 0) j += extent;
+    return {at + j * g.far[dim], near};
 }
+#define EACH(i, n) \
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x, step = (i64)gridDim.x * blockDim.x; i < n; i += step)
 
 BOUNDED_KERNEL(gather, 256)(
     i64 n, S* __restrict__ out, const S* __restrict__ x, const X* __restrict__ index, int dim, i64 extent,
     Geometry g
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        i64 at, line, near;
-        places(g, i, at, line, near, dim);
-        i64 j = index[line];
-        if (j < 0) j += extent;
-        out[i] = x[at + j * g.far[dim]];
-    }
+    EACH(i, n) out[i] = x[place(g, i, index, dim, extent).to];
 }
 
 BOUNDED_KERNEL(scatter, 256)(
@@ -36,13 +37,9 @@ BOUNDED_KERNEL(scatter, 256)(
     i64 extent, Geometry g
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        i64 at, line, near;
-        places(g, i, at, line, near, dim);
-        i64 j = index[line];
-        if (j < 0) j += extent;
-        out[at + j * g.far[dim]] = src[near];
+    EACH(i, n) {
+        const Place p = place(g, i, index, dim, extent);
+        out[p.to] = src[p.near];
     }
 }
 
@@ -52,14 +49,7 @@ BOUNDED_KERNEL(flatten, 256)(
     Geometry g
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        i64 at, line, near;
-        places(g, i, at, line, near, dim);
-        i64 j = index[line];
-        if (j < 0) j += extent;
-        out[i] = at + j * g.far[dim];
-    }
+    EACH(i, n) out[i] = place(g, i, index, dim, extent).to;
 }
 
 #ifdef ATOMIC
@@ -68,13 +58,9 @@ BOUNDED_KERNEL(scatter_add, 256)(
     i64 extent, Geometry g
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        i64 at, line, near;
-        places(g, i, at, line, near, dim);
-        i64 j = index[line];
-        if (j < 0) j += extent;
-        atomicAdd((ATOMIC*)(out + at + j * g.far[dim]), (ATOMIC)src[near]);
+    EACH(i, n) {
+        const Place p = place(g, i, index, dim, extent);
+        atomicAdd((ATOMIC*)(out + p.to), (ATOMIC)src[p.near]);
     }
 }
 
@@ -88,15 +74,11 @@ BOUNDED_KERNEL(scatter_extreme, 256)(
 ) {
     depend();
     typedef Word<sizeof(S)>::type B;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        i64 at, line, near;
-        places(g, i, at, line, near, dim);
-        i64 j = index[line];
-        if (j < 0) j += extent;
-        B* to = (B*)(out + at + j * g.far[dim]);
+    EACH(i, n) {
+        const Place p = place(g, i, index, dim, extent);
+        B* to = (B*)(out + p.to);
         Both<B> seen, best, mine;
-        mine.value = src[near];
+        mine.value = src[p.near];
         seen.bits = *(volatile B*)to;
         for (;;) {
             const S a = seen.value, b = mine.value;
@@ -114,9 +96,7 @@ BOUNDED_KERNEL(add_flat, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-        atomicAdd((ATOMIC*)(out + at[i]), (ATOMIC)src[i]);
+    EACH(i, n) atomicAdd((ATOMIC*)(out + at[i]), (ATOMIC)src[i]);
 }
 #endif
 
@@ -130,13 +110,12 @@ BOUNDED_KERNEL(runs, 256)(
     const i64* __restrict__ order, int kind, int keep
 ) {
     depend();
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        const i64 place = at[i];
-        if (i > 0 && at[i - 1] == place) continue;
+    EACH(i, n) {
+        const i64 to = at[i];
+        if (i > 0 && at[i - 1] == to) continue;
         i64 k = i;
-        C a = keep ? widen(out[place]) : widen(src[order[k++]]);
-        for (; k < n && at[k] == place; k++) a = fold(kind, a, widen(src[order[k]]));
-        out[place] = narrow(To<S>(), a);
+        C a = keep ? widen(out[to]) : widen(src[order[k++]]);
+        for (; k < n && at[k] == to; k++) a = fold(kind, a, widen(src[order[k]]));
+        out[to] = narrow(To<S>(), a);
     }
 }
