@@ -82,7 +82,7 @@ def install() -> None:
     from rushlight.runtime import devices
     from rushlight.runtime.door import KERNELS
 
-    cupy.cuda.Device = Device
+    cupy.cuda.Device = host_path.Device
     devices.backend_of(device("cuda"))
     host_path.no_libraries()
     from rushlight.runtime.cuda import backend
@@ -103,21 +103,6 @@ def install() -> None:
     attention._plan = lambda key, describe: lambda *args: None
     update._Live.refresh = lambda self: None  # type: ignore[method-assign]
     stream.DrawStream._write = lambda self, seed, counter: None  # type: ignore[method-assign]
-
-
-class Device:
-    """A GPU of the newest kind, to ask and to enter."""
-
-    compute_capability, id = "90", 0
-
-    def __init__(self, index: int = 0) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: Any) -> None:
-        pass
 
 
 def _or_empty(body: Callable, kernel: Any) -> Callable:

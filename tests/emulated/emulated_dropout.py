@@ -7,24 +7,10 @@ import ctypes
 import cupy
 import emulated_capture
 import numpy as np
+from emulated_cupy import Device
 
 import rushlight as rl
 from rushlight.nn import functional as F
-
-
-class Device:
-    """The emulated GPU, to ask and to enter."""
-
-    compute_capability, id = "70", 0
-
-    def __init__(self, index: int = 0) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
 
 def write_state(self: object, seed: int, counter: int) -> None:

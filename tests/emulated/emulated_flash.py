@@ -11,9 +11,10 @@ from typing import Any
 import cupy
 import emulated_capture
 import numpy as np
+from emulated_cupy import Device
 
 import rushlight as rl
-from emulated_dropout import Device, write_state
+from emulated_dropout import write_state
 from emulated_layers import product
 from rushlight.base.config import settings
 

@@ -10,9 +10,10 @@ from typing import Any
 import cupy
 import emulated_capture
 import numpy as np
+from emulated_cupy import Device
 
 import rushlight as rl
-from emulated_dropout import Device, on_host, write_state
+from emulated_dropout import on_host, write_state
 from rushlight.nn import functional as F
 from rushlight.runtime.cuda.code import launch
 

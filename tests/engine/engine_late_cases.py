@@ -329,7 +329,7 @@ def systems(d: Draw) -> Iterator[Case]:
 def pairs_and_bags(d: Draw) -> Iterator[Case]:
     """Distances of all pairs of rows, bags of rows of a table, lists that meet."""
     batch, n = d.one((), (2,)), d.one(1, 3, 8, 40)
-    x, y = d.floats(*batch, d.one(1, 6), n), d.floats(*batch, d.one(1, 9), n)
+    x, y = d.laid(*batch, d.one(1, 6), n), d.laid(*batch, d.one(1, 9), n)
     p = d.one(1.0, 2.0, float("inf"))
     yield "pair_distances", (x, y), {"p": p}, 2e-5
     away = numpy_distances(x, y, p)

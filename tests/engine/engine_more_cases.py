@@ -25,7 +25,7 @@ def scatter(d: Draw) -> Iterator[Case]:
     if d.one(0, 1):  # one place for a whole row
         line = [taken[i] if i == dim else 1 for i in range(len(taken))]
         index = np.broadcast_to(index.reshape(-1)[: taken[dim]].reshape(line), taken)
-    x, source, along = d.floats(*shape), d.laid(*taken), {"dim": dim}
+    x, source, along = d.laid(*shape), d.laid(*taken), {"dim": dim}
     yield "scatter_add", (x, index, source), along, 1e-6
     yield "scatter", (x, index, d.one(source, 0, 2.5)), along, 0.0
     yield "gather", (x, index), along, 0.0

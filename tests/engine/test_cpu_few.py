@@ -40,20 +40,6 @@ def test_convolutions_of_few_places(n, size, k, stride, padding, last, device, m
     np.testing.assert_allclose(out.cpu().numpy(), want, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", [(5, 3), (6, 4, 5), (4, 2, 3, 3)], ids=["1d", "2d", "3d"])
-def test_other_dims(shape: tuple) -> None:
-    """Where only the dims differ, the same numbers come out: a dimension of size 1 more or less."""
-    x, w = numbers(1, *shape), numbers(48, shape[0], *(2,) * (len(shape) - 1))
-    conv = {2: F.conv1d, 3: F.conv2d, 4: F.conv3d}[len(shape)]
-    got = conv(rl.tensor(x), rl.tensor(w)).numpy()
-    windows = np.lib.stride_tricks.sliding_window_view(
-        x[0], w.shape[2:], tuple(range(1, len(shape)))
-    )
-    seen = np.moveaxis(windows, 0, len(shape) - 1).reshape(-1, w[0].size)  # places, then the window
-    want = (seen.astype(np.float64) @ w.reshape(48, -1).T.astype(np.float64)).T
-    np.testing.assert_allclose(got.reshape(48, -1), want, rtol=1e-4, atol=1e-4)
-
-
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97])
 @pytest.mark.parametrize("m", [1, 4, 7, 9, 16, 17, 64])
 def test_products_of_every_edge(m: int, n: int) -> None:

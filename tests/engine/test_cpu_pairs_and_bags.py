@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -22,34 +21,6 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 # -- distances -------------------------------------------------------------------------------------
 
-SHAPES = [
-    ((5, 3), (4, 3)),
-    ((1, 1), (1, 1)),
-    ((7, 17), (3, 17)),
-    ((2, 6, 9), (2, 5, 9)),
-    ((6, 9), (2, 5, 9)),
-    ((3, 1, 4, 8), (1, 2, 5, 8)),
-]
-
-
-@pytest.mark.parametrize("p", [1.0, 2.0, INF])
-@pytest.mark.parametrize("shapes", SHAPES)
-def test_distances_and_their_gradients(shapes: tuple, p: float) -> None:
-    for dtype, turned in itertools.product(("float32", "float64"), (False, True)):
-        a, b = (numbers(*s, seed=i).astype(dtype) for i, s in enumerate(shapes))
-        g = numbers(*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-        out = []
-        for lib in (rl, torch):
-            x, y = lib.from_numpy(a.copy()), lib.from_numpy(b.copy())
-            if turned:
-                x, y = (t.mT.contiguous().mT for t in (x, y))
-            x.requires_grad_(), y.requires_grad_()
-            d = lib.cdist(x, y, p=p)
-            d.backward(lib.from_numpy(g.astype(dtype)))
-            out.append([t.detach().numpy() for t in (d, x.grad, y.grad)])
-        for found, wanted in zip(*out):
-            np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-5)
-
 
 @pytest.mark.parametrize("p", [1.0, 2.0, INF])
 def test_distances_of_equal_points_ties_nan_and_inf(p: float) -> None:
@@ -68,45 +39,7 @@ def test_distances_of_equal_points_ties_nan_and_inf(p: float) -> None:
     np.testing.assert_allclose(out[0][1], out[1][1], rtol=1e-6)
 
 
-def test_distances_have_second_derivatives() -> None:
-    x = rl.tensor(numbers(4, 3).astype("d"), requires_grad=True)
-    y = rl.tensor(numbers(5, 3, seed=1).astype("d"), requires_grad=True)
-    assert rl.autograd.gradcheck(lambda a, b: rl.cdist(a, b), (x, y))
-    assert rl.autograd.gradgradcheck(lambda a, b: rl.cdist(a, b), (x, y))
-
-
-def test_distances_of_nothing() -> None:
-    for lib in (rl, torch):
-        assert lib.cdist(lib.zeros(0, 3), lib.zeros(2, 3), p=1).shape == (0, 2)
-        assert lib.cdist(lib.zeros(2, 0), lib.zeros(3, 0)).tolist() == [[0.0] * 3] * 2
-
-
 # -- bags ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["sum", "mean"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_bags(mode: str, dtype: str) -> None:
-    table = numbers(11, 17).astype(dtype)
-    at = np.random.RandomState(0).randint(0, 11, 12)
-    cases: list[tuple] = [
-        (at, [0, 3, 3, 10]),
-        (at, [0]),
-        (at, [0, 12]),
-        (at.reshape(4, 3), None),
-        (at[:0], [0, 0]),
-    ]
-    for index, starts in cases:
-        out = []
-        for lib in (rl, torch):
-            w = lib.from_numpy(table.copy()).requires_grad_()
-            begins = None if starts is None else lib.tensor(starts)
-            y = lib.nn.functional.embedding_bag(lib.from_numpy(index), w, begins, mode=mode)
-            assert type(y.grad_fn).__name__ == "EmbeddingBagBackward0"
-            (y * y).sum().backward()
-            out.append((y.detach().numpy(), w.grad.numpy()))
-        np.testing.assert_allclose(out[0][0], out[1][0], rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(out[0][1], out[1][1], rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_of_bags_by_frequency() -> None:
@@ -119,15 +52,6 @@ def test_gradients_of_bags_by_frequency() -> None:
         grads.append(w.grad.numpy())
     counts = np.bincount(at.numpy(), minlength=9).clip(1)[:, None]
     np.testing.assert_allclose(grads[1], grads[0] / counts, rtol=1e-6)
-
-
-def test_bags_have_second_derivatives() -> None:
-    at, starts = rl.tensor([0, 2, 2, 1]), rl.tensor([0, 1, 1])
-    w = rl.tensor(numbers(3, 2).astype("d"), requires_grad=True)
-    for mode in ("sum", "mean"):
-        bags = lambda x: rl.nn.functional.embedding_bag(at, x, starts, mode=mode) ** 2  # noqa: B023, E731
-        assert rl.autograd.gradcheck(bags, (w,))
-        assert rl.autograd.gradgradcheck(bags, (w,))
 
 
 def test_bags_that_do_not_fit() -> None:
@@ -173,17 +97,6 @@ def test_wrong_weights_draw_nothing(bad: list) -> None:
             lib.multinomial(lib.tensor([[0.5, 0.5], bad]), 4, replacement=True, generator=(
                 g if lib is rl else torch.Generator()))  # fmt: skip
     assert g.get_state().tolist() == before
-
-
-@pytest.mark.parametrize("n", [16, 17, 100, 4099])
-@pytest.mark.parametrize("ends", [(0.0, 1.0), (-0.1, 0.1), (2.0, 3.0), (0.0, 5.0)])
-def test_uniform_numbers_are_pytorchs_to_the_last_bit(n: int, ends: tuple) -> None:
-    out = [
-        lib.empty(n).uniform_(*ends, generator=lib.Generator().manual_seed(7)).numpy()
-        for lib in (rl, torch)
-    ]
-    np.testing.assert_array_equal(*out)
-    assert out[0].min() >= ends[0] and out[0].max() < ends[1]
 
 
 @pytest.mark.parametrize("n", [16, 17, 4099])

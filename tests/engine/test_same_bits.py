@@ -30,6 +30,8 @@ CASES = {
     "avg_pool": (lambda x: F.avg_pool2d(x, 3, 2), (16, 16, 31, 31)),
     "fft": (lambda x: rl.view_as_real(rl.fft.rfft2(x)), (37, 30, 101)),
     "embedding": (lambda w: F.embedding(rl.arange(4000) % 50, w), (50, 64)),
+    "index_add": (lambda x, s: x.index_add(0, rl.arange(20000) % 50, s), (50, 32), (20000, 32)),
+    "scatter_add": (lambda x, s: x.scatter_add(0, rl.randint(50, s.shape), s), (50, 32), (20000, 32)),
 }  # fmt: skip
 
 
