@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import tomllib
@@ -56,8 +57,10 @@ def wrong(command: str) -> str | None:
 def _of_rushlight(words: list[str]) -> str | None:
     if words[:1] == ["run"]:
         known = {"--trace", "--no-trace", "--explain", "--profile"}
-        options = [w for w in words[1:] if w.startswith("--")]
-        return None if words[1:2] == ["-m"] or set(options) <= known else f"options {options}"
+        options = set(
+            itertools.takewhile(lambda w: w.startswith("--"), words[1:])
+        )  # then the program's own
+        return None if options <= known else f"options {options - known}"
     if words[:1] == ["launch"] or not words:
         return None
     try:
