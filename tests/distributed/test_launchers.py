@@ -116,6 +116,14 @@ def test_torchrun(way: str, torchrun: str) -> None:
     trains_and_hears([([*words, str(HERE / "under.py"), "wait"], more)], one)
 
 
+@pytest.mark.parametrize("count", [4, 8])
+def test_more_ranks_have_the_losses_of_one(count: int) -> None:
+    done = launch(count, "under.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told, one = losses(done.stdout), of_one_process("under.py", **one_rank())
+    assert len(told) == count and all(rank == pytest.approx(one, rel=1e-5) for rank in told)
+
+
 @needs("accelerate")
 def test_accelerate_launch() -> None:
     words = ["accelerate", "launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",

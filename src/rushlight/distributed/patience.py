@@ -19,6 +19,7 @@ _SPINS = 2000  # about a millisecond: what is quick is not slowed down by sleepi
 _YIELDS = 200  # from here on other processes of this core go first
 _LONGEST_PAUSE_S = 1e-3
 _BUSY_S = 5.0
+_TURN_S, _REST_S = 0.01, 1e-4  # the threads that hear who is gone need Python's lock and a core
 _LOOK_AROUND_S = 0.1  # how often the waiting rank asks whether all others are alive
 
 _yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
@@ -57,12 +58,17 @@ def wait_until(
 
 def _at_once(done: Callable[[], bool], alive: Callable[[], None]) -> bool:
     """Ask without a pause, as long as bytes of that number could be on their way."""
-    until = time.monotonic() + _BUSY_S
+    start = time.monotonic()
+    rest = start + _TURN_S
     while True:
         for _ in range(64):
             if done():
                 return True
             _yield()
         alive()
-        if time.monotonic() > until:
+        now = time.monotonic()
+        if now > rest:
+            time.sleep(_REST_S)
+            rest = now + _TURN_S
+        if now - start > _BUSY_S:
             return False
