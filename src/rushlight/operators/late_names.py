@@ -260,7 +260,8 @@ LATE: dict[str, dict[str, str]] = {
         "torch": "bilinear chain_matmul cross ger inner kron outer tensordot",
     },
     "matrix.sparse": {
-        "Tensor": "dense_dim sparse_dim sparse_mask to_dense to_sparse to_sparse_coo",
+        "Tensor": "ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced row_indices sparse_dim "
+         "sparse_mask to_dense to_sparse to_sparse_coo values",
         "torch": "dsmm sparse_coo_tensor spmm",
     },
     "matrix.sparse_kernels": {

@@ -534,6 +534,32 @@ def dense_dim(self: Tensor) -> int:
     return self.dim()
 
 
+def _only_sparse(name: str, wanted: str) -> None:
+    def method(self: Tensor) -> Any:
+        kind = "".join([word.title() for word in self.layout.name.split("_")]).removesuffix("Coo")
+        raise RuntimeError(f"{name} expected {wanted} layout but got {kind}")
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"""Of {wanted}s: `{name}` of other layouts raises.
+
+    Example:
+        >>> torch.ones(2).{name}()
+        Traceback (most recent call last):
+        RuntimeError: {name} expected {wanted} layout but got Strided
+    """
+    public("Tensor")(method)
+
+
+for _kind, _names in (
+    ("sparse coordinate tensor", ("coalesce", "indices", "is_coalesced")),
+    ("sparse tensor", ("values",)),
+    ("sparse row compressed tensor", ("crow_indices", "col_indices")),
+    ("sparse column compressed tensor", ("ccol_indices", "row_indices")),
+):
+    for _name in _names:
+        _only_sparse(_name, _kind)
+
+
 @public("Tensor")
 def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
     """The elements that are not zero, with their places, as a sparse tensor.
