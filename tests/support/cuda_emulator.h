@@ -42,6 +42,15 @@ inline void wait_as(State state) {
 }
 }  // namespace turns
 inline void __syncthreads() { turns::wait_as(turns::AT_BARRIER); }
+inline int __syncthreads_or(int wanted) {
+    static int any;
+    __syncthreads();
+    any = 0;
+    __syncthreads();
+    if (wanted) any = 1;
+    __syncthreads();
+    return any;
+}
 inline void __syncwarp(unsigned = 0) { turns::wait_as(turns::AT_WARP); }
 inline void __threadfence() {}
 

@@ -59,7 +59,7 @@ _WIDTHS = (32, 64, 128, 256, 512)  # threads of a block
 
 def _are_few(n: int, end: int) -> bool:
     """Whether the first ones are better found than the whole row put in order."""
-    return n > _LEAST and end <= _TILE // 4
+    return n > _LEAST and end <= min(n // 2, _TILE // 4)
 
 
 def _firsts(dtype: np.dtype, n: int, end: int, **how: int) -> tuple[int, Launch]:

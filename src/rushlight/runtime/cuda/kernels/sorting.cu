@@ -236,7 +236,8 @@ KEY unsigned alike(int value) {
     return lanes;
 }
 
-// Rows of at most EACH elements for a thread, a block for each, by all bytes of the keys: results as those of `sort_rows`.
+// Rows of at most EACH elements for a thread, a block for each, by the bytes of the keys that differ: results as those of
+// `sort_rows`.
 KERNEL(sort_digits)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict__ values, i64 n, int first, int k,
                     int descending) {
     depend();
@@ -248,13 +249,17 @@ KERNEL(sort_digits)(const S* __restrict__ x, i64* __restrict__ places, S* __rest
     x += blockIdx.x * n;
     Key key[EACH];
     unsigned place[EACH], rank[EACH];
+    Key differ = 0;
+    const Key one = key_of(x[0]) ^ flip;
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
         place[j] = begin + 32 * j;
-        key[j] = place[j] < n ? key_of(x[place[j]]) ^ flip : ALL;
+        key[j] = place[j] < n ? key_of(x[place[j]]) ^ flip : ALL;  // what stands for no element comes behind all
+        if (place[j] < n) differ |= key[j] ^ one;
     }
 #pragma unroll 1
     for (int digit = 0; digit < DIGITS; digit++) {
+        if (!__syncthreads_or(digit_of(differ, digit))) continue;
         for (int i = lane; i < 256; i += 32) counts[warp][i] = 0;
         __syncwarp();
 #pragma unroll
