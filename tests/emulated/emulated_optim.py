@@ -18,7 +18,9 @@ SHAPES = [(3, 4), (5, 3), (2, 2)]
 
 def same(a: rl.Tensor, b: rl.Tensor, what: str, tolerance: float = 2e-5) -> None:
     x, y = a.detach().double().numpy(), b.detach().cpu().double().numpy()
-    assert x.shape == y.shape and np.allclose(x, y, rtol=tolerance, atol=tolerance), (what, x, y)
+    assert x.shape == y.shape and np.allclose(
+        x, y, rtol=tolerance, atol=tolerance, equal_nan=True
+    ), (what, x, y)
 
 
 def optimisers() -> None:
@@ -87,6 +89,15 @@ def clipping() -> None:
                 same(a, b, f"clipped {order} {dtype}", tolerance)
 
 
+def limited(tensors: list) -> list:
+    holders = [rl.nn.Parameter(t.detach().clone()) for t in tensors]
+    for holder, t in zip(holders, tensors):
+        holder.grad = t
+    tensors[0][0] = float("nan")
+    rl.nn.utils.clip_grad_value_(holders, 0.7)
+    return tensors
+
+
 def lists() -> None:
     rng = np.random.RandomState(3)
     values = [rng.randn(*s) for s in [(70,), (3, 5), (2, 9000), *[(2,)] * 14]]
@@ -97,6 +108,7 @@ def lists() -> None:
         lambda ts: rl._foreach_mul_(ts, 3.0),
         lambda ts: rl._foreach_norm(ts),
         lambda ts: rl._foreach_norm(ts, 1),
+        lambda ts: limited(ts),
         lambda ts: rl._foreach_zero_(ts),
     ):
         for a, b in zip(*[act(ts) for ts in both]):

@@ -49,9 +49,10 @@ def by_cudnn(monkeypatch: pytest.MonkeyPatch) -> Any:
     from rushlight.runtime.cuda.bodies.layers import recurrent_choice, recurrent_whole
 
     monkeypatch.setattr(recurrent_whole, "fits", lambda *about: False)
-    recurrent_choice._choose.cache_clear()
+    chosen = recurrent_choice._choose
+    chosen.cache_clear()
     yield
-    recurrent_choice._choose.cache_clear()
+    chosen.cache_clear()
 
 
 def kernels(call: Any) -> tuple[Any, list[str]]:

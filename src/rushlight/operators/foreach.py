@@ -74,15 +74,28 @@ def _clip(xp: ArrayModule, total: Any, *arrays: Any, limit: float) -> tuple:
     return _multiply(xp, xp.asarray(factor), *arrays)
 
 
+def _limit_all(xp: ArrayModule, *arrays: Any, limit: float) -> tuple:
+    """Every element brought to [-limit, limit], in place; NaN stays."""
+    for a in arrays:
+        xp.maximum(a, a.dtype.type(-limit), out=a)
+        xp.minimum(a, a.dtype.type(limit), out=a)
+    return ()
+
+
+def _all_of(arrays: Sequence[Any], attrs: dict[str, Any]) -> range:
+    return range(len(arrays))
+
+
 def _each_but_first(arrays: Sequence[Any], attrs: dict[str, Any]) -> range:
     return range(1, len(arrays))
 
 
 MULTIPLY = Kernel("foreach_multiply", _multiply, mutates=_each_but_first)
-ZERO = Kernel("foreach_zero", _zero, mutates=lambda arrays, attrs: range(len(arrays)))
+ZERO = Kernel("foreach_zero", _zero, mutates=_all_of)
 NORMS = Kernel("foreach_norms", _norms)
 TOTAL = Kernel("foreach_total_norm", _total)
 CLIP = Kernel("foreach_clip", _clip, mutates=_each_but_first)
+LIMIT = Kernel("foreach_limit", _limit_all, mutates=_all_of)
 
 
 def _alike(tensors: list[Tensor]) -> bool:
@@ -290,6 +303,12 @@ def clip(tensors: list[Tensor], total: Tensor, limit: float) -> None:
     """Bring a list of one kind, whose norm is `total`, down to `limit`, in place."""
     arrays = (total._a, *[t._a for t in tensors])
     run(CLIP, total._a.__class__, arrays, {"limit": float(limit)})
+    bump_all(tensors)
+
+
+def limit(tensors: list[Tensor], most: float) -> None:
+    """Bring every element of a list of one kind to [-most, most], in place."""
+    run(LIMIT, tensors[0]._a.__class__, [t._a for t in tensors], {"limit": most})
     bump_all(tensors)
 
 

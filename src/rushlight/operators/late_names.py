@@ -11,7 +11,7 @@ LATE: dict[str, dict[str, str]] = {
         "Tensor": "_make_wrapper_subclass",
     },
     "foreach": {
-        "kernels": "foreach_clip foreach_multiply foreach_norms foreach_total_norm foreach_zero",
+        "kernels": "foreach_clip foreach_limit foreach_multiply foreach_norms foreach_total_norm foreach_zero",
         "torch": "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ _foreach_addcdiv "
          "_foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_ _foreach_asin _foreach_asin_ _foreach_atan "
          "_foreach_atan_ _foreach_ceil _foreach_ceil_ _foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min "

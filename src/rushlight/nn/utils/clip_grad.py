@@ -10,7 +10,7 @@ from ...core.explain import not_a_tensor
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...operators.create.from_data import tensor
-from ...operators.foreach import clip, one_kind, total_norm
+from ...operators.foreach import clip, limit, one_kind, total_norm
 from ...operators.shape.join import stack
 from ...runtime.sparse_array import refused
 
@@ -210,7 +210,12 @@ def clip_grad_value_(
     """
     clip_value = float(clip_value)
     with no_grad():
-        for g in _gradients(parameters):  # those of spread parameters share memory with their parts
+        gradients = _gradients(parameters)
+        plain = all(g.__class__ is Tensor and not g.is_sparse for g in gradients)
+        if plain and len(gradients) > 1 and gradients[0].is_cuda and one_kind(gradients):
+            limit(gradients, clip_value)
+            return
+        for g in gradients:  # those of spread parameters share memory with their parts
             if g.is_sparse:
                 raise refused("clamp_" if foreach is False else "clamp_min_", g.device)
             g.clamp_(-clip_value, clip_value)

@@ -89,14 +89,23 @@ def clip(total: DeviceArray, *arrays: DeviceArray, limit: float) -> Any:
     return _scale(total, arrays, limit) if limit >= 0 else NotImplemented
 
 
-@kernel_for("cuda", "foreach_zero")
-def zero(*arrays: DeviceArray) -> Any:
+def _on_all(name: str, arrays: Sequence[Any], *values: float) -> Any:
     found = _groups(arrays)
     if found is None:
         return NotImplemented
     for group in found[1]:
-        _launch("list_zero", found[0], group)
+        _launch(name, found[0], group, *values)
     return ()
+
+
+@kernel_for("cuda", "foreach_zero")
+def zero(*arrays: DeviceArray) -> Any:
+    return _on_all("list_zero", arrays)
+
+
+@kernel_for("cuda", "foreach_limit")
+def limited(*arrays: DeviceArray, limit: float) -> Any:
+    return _on_all("list_limit", arrays, limit) if limit >= 0 else NotImplemented
 
 
 def _norm(arrays: Sequence[Any], order: float, whole: bool) -> Any:

@@ -45,6 +45,18 @@ KERNEL(list_zero)(List t, Cut cut, i64 length) {
     for (i64 i = threadIdx.x; i < s.size; i += 256) s.at[i] = dn((A)0);
 }
 
+// Every element to [-limit, limit]; NaN stays.
+KERNEL(list_limit)(List t, Cut cut, i64 length, double limit) {
+    depend();
+    const Share s = share_of(t, cut, length);
+    const A most = up(dn((A)limit)), least = -most;
+#pragma unroll 4
+    for (i64 i = threadIdx.x; i < s.size; i += 256) {
+        const A v = up(s.at[i]);
+        if (v > most || v < least) s.at[i] = dn(v > most ? most : least);
+    }
+}
+
 __device__ __forceinline__ A joined(A u, A v) {
 #if ORDER == 0
     return (u > v || u != u) ? u : v;
