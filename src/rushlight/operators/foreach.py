@@ -19,6 +19,7 @@ from ..core.columns import bump_all
 from ..core.inplace import bump
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
+from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
 from .made_of.guards import unsupported
@@ -306,10 +307,14 @@ def clip(tensors: list[Tensor], total: Tensor, limit: float) -> None:
     bump_all(tensors)
 
 
-def limit(tensors: list[Tensor], most: float) -> None:
-    """Bring every element of a list of one kind to [-most, most], in place."""
-    run(LIMIT, tensors[0]._a.__class__, [t._a for t in tensors], {"limit": most})
+def limit(tensors: list[Tensor], most: float) -> bool:
+    """Bring every element of a list of one kind to [-most, most], in place; False where a device does not take lists."""
+    cls = tensors[0]._a.__class__
+    if LIMIT.name not in devices.overrides(devices.backend_of_type(cls).type):
+        return False
+    run(LIMIT, cls, [t._a for t in tensors], {"limit": most})
     bump_all(tensors)
+    return True
 
 
 @public("torch")

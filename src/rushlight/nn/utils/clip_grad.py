@@ -212,8 +212,7 @@ def clip_grad_value_(
     with no_grad():
         gradients = _gradients(parameters)
         plain = all(g.__class__ is Tensor and not g.is_sparse for g in gradients)
-        if plain and len(gradients) > 1 and gradients[0].is_cuda and one_kind(gradients):
-            limit(gradients, clip_value)
+        if plain and gradients and one_kind(gradients) and limit(gradients, clip_value):
             return
         for g in gradients:  # those of spread parameters share memory with their parts
             if g.is_sparse:
