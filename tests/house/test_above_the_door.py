@@ -22,6 +22,7 @@ _LOOKS = "a look at values, which on a GPU would wait for it"
 ALLOWED = {
     "operators/create/from_data.py": _GIVEN,
     "operators/create/legacy.py": _NAMED,
+    "operators/foreach.py: limit": "whether a device takes lists; others are quicker one by one",
     "operators/foreach.py: _rounded_beside": _NUMBERS,
     "operators/index/brackets.py: _to_tensor": _GIVEN,
     "operators/index/gather.py: check_bounds": _LOOKS,
