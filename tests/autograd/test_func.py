@@ -54,6 +54,7 @@ SAME = [
     "(lambda z: func.vmap(lambda g: torch.autograd.grad(z, y, g)[0])(torch.eye(3)))((v * y).sin() * y)",
     "func.stack_module_state([nn.Linear(2, 3), nn.Linear(2, 3)])",
     "func.functional_call(nn.Linear(3, 1, bias=False), {'weight': torch.ones(1, 3)}, (x,))",
+    "func.functional_call(type('Plain', (nn.Module,), {'a': y, 'forward': lambda m, b: m.a + m.new + b})(), {'a': y * 2, 'new': y}, (x,))",
 ]
 
 REFUSED = [
@@ -72,6 +73,9 @@ REFUSED = [
     "func.vmap(lambda a: torch.rand(1) * a)(x)",
     "func.vmap(lambda a: a * 2, randomness='some')(x)",
     "func.stack_module_state([])",
+    "func.functional_call(nn.Linear(3, 1), {'weight': 3}, (x,))",
+    "func.functional_call(nn.Linear(3, 1), {'in_features': x}, (x,))",
+    "func.functional_call(nn.Linear(3, 1), {'': x}, (x,))",
 ]
 
 

@@ -226,7 +226,7 @@ class NamedMemberAccessor:
                     if not allow_missing:
                         raise RuntimeError(f"Missing key(s): {name!r}.")
         except Exception as error:
-            for name, value in before.items():
+            for name, value in reversed(before.items()):
                 self.swap_tensor(name, value, allow_missing=True)
             if missing and not allow_missing:
                 raise RuntimeError(f"Missing key(s): {missing[0]!r}.") from error

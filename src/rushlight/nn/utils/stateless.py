@@ -92,12 +92,6 @@ def _merged(given: Any) -> dict[str, Tensor]:
     return merged
 
 
-def _named(module: Module) -> dict[str, Tensor]:
-    named: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    named.update(module.named_buffers(remove_duplicate=False))
-    return named
-
-
 def _with_ties(named: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The given tensors, also under the other names of the same parameters."""
     by_id: dict[int, list[str]] = {}
@@ -128,36 +122,23 @@ def _reparametrize_module(
 
     What the module itself put in place of one of them is in the dict then.
     """
-    named, tensors = _named(module), parameters_and_buffers
+    tensors, members = parameters_and_buffers, NamedMemberAccessor(module)
+    if tie_weights:
+        tensors = _with_ties(dict(members.named_tensors(remove_duplicate=False)), tensors)
     if strict:
-        unexpected = [k for k in tensors if k not in named]
-        missing = [k for k in named if k not in tensors]
-        if unexpected or missing:
-            parts = []
-            if unexpected:
-                parts.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
-            if missing:
-                parts.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
+        missing, unexpected = members.check_keys(tensors)
+        parts = [
+            f"{kind} key(s): {', '.join(map(repr, keys))}."
+            for kind, keys in (("Unexpected", unexpected), ("Missing", missing))
+            if keys
+        ]
+        if parts:
             raise RuntimeError(
                 f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(parts)
             )
-    if tie_weights:
-        tensors = _with_ties(named, tensors)
-    undo = []
+    before, _ = members.swap_tensors_dict(tensors, allow_missing=True)
     try:
-        for path, value in tensors.items():
-            owner_path, _, name = path.rpartition(".")
-            owner = module.get_submodule(owner_path)
-            table: dict[str, Any] = (
-                owner._parameters if name in owner._parameters else owner._buffers
-            )
-            if name not in table:
-                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-            undo.append((path, table, name, table[name]))
-            table[name] = value
         yield
     finally:
-        for path, table, name, before in reversed(undo):
-            if path in parameters_and_buffers and table[name] is not tensors[path]:
-                parameters_and_buffers[path] = table[name]
-            table[name] = before
+        after, _ = members.swap_tensors_dict(dict(reversed(before.items())), allow_missing=True)
+        parameters_and_buffers.update({k: after[k] for k in parameters_and_buffers if k in after})
