@@ -199,6 +199,7 @@ BOUNDED_KERNEL(whole_forward, THREADS, 2)(const T* xw, const T* h0, const T* c0,
                                           T* h_before, T* second, T* h_last, T* c_last, float* exchange, unsigned* arrived,
                                           const int* starts, int steps, int batch, int hidden, int reverse, int relu,
                                           int teams, int part) {
+    depend();
     extern __shared__ __align__(16) char room[];
     const Place place(teams, batch, hidden);
     const int deep = place.deep;
@@ -303,6 +304,7 @@ BOUNDED_KERNEL(whole_backward, THREADS, 2)(const T* w_hh, const T* gates, const 
                                            const T* gc, T* d, T* e, T* gh0, T* gc0, float* exchange, unsigned* arrived,
                                            const int* starts, int steps, int batch, int hidden, int reverse, int relu,
                                            int teams, int part) {
+    depend();
     extern __shared__ __align__(16) char room[];
     const Place place(teams, batch, hidden);
     const int deep = GATES * place.deep;
