@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rushlight as rl
@@ -240,3 +241,17 @@ def test_the_front_end_is_imported_without_pytorch(before: bool, tmp_path: Path)
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert (done.stdout.split(), done.stderr) == ([str(before)] * 3, "")
+
+
+def test_doubles_become_half_precision_through_float32(device: str) -> None:
+    """As in PyTorch, on every device: what lies close to the middle of two is rounded twice."""
+    between = (1 + 1 / 2048) * np.array([1 + 1e-12, 1 - 1e-12, 3 - 3e-12, -1 - 1e-12])
+    want = between.astype(np.float32).astype(np.float16)
+    assert (want != between.astype(np.float16)).any()
+    x = rl.tensor(between, device=device)
+    for found in (
+        x.half(), x.reshape(2, 2).t().half().t().reshape(-1), x.float().half(),
+        rl.zeros(4, dtype=rl.float16, device=device).copy_(x),
+        rl.tensor(between, dtype=rl.float16), rl.tensor(between.tolist(), dtype=rl.float16), rl.tensor([between, between], dtype=rl.float16)[1],
+    ):  # fmt: skip
+        np.testing.assert_array_equal(found.cpu().numpy(), want)

@@ -33,7 +33,7 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
         stacked = _stacked(data)
         if stacked is not None:
-            return stacked if d is None else stacked.astype(d.np, copy=False)
+            return stacked if d is None else _cast(stacked, d)
     shape = _measure(data)
     if 0 in shape:
         return np.empty(shape, (d or dtypes.get_default_dtype()).np)
@@ -231,15 +231,18 @@ def _fill(flat: list[Any], shape: tuple[int, ...], d: dtype) -> np.ndarray:
         if d.category == dtypes.BOOL:
             return np.array([bool(v) for v in flat], np.bool_).reshape(shape)
         with np.errstate(over="ignore"):  # 1e40 is inf in float32
-            return (
-                np.array(flat, np.float64 if d.category == dtypes.FLOATING else d.np)
-                .astype(d.np, copy=False)
-                .reshape(shape)
-            )
+            wide = np.array(flat, np.float64 if d.category == dtypes.FLOATING else d.np)
+            return _cast(wide, d).reshape(shape)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
     except TypeError as error:
         raise TypeError(str(error).replace("float() argument", "argument")) from None
+
+
+def _cast(a: np.ndarray, d: dtype) -> np.ndarray:
+    if d is dtypes.float16 and a.dtype.char == "d":
+        a = a.astype(np.float32)  # PyTorch rounds twice
+    return a.astype(d.np, copy=False)
 
 
 def _integers(flat: list[Any], d: dtype) -> np.ndarray:

@@ -30,6 +30,8 @@ def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
         x = x.astype(
             "int64"
         )  # C leaves bytes of negative numbers open; PyTorch's -3.0 is 253 everywhere
+    if to is dtypes.float16 and x.dtype.char == "d":
+        x = x.astype("float32")  # PyTorch rounds twice
     return x.astype(to.np)
 
 
