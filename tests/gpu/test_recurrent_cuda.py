@@ -151,6 +151,24 @@ def test_every_algorithm_gives_the_same(
     assert "rnn_stack" in both(net, x, 1e-4)
 
 
+@needs_cudnn
+def test_a_handle_is_not_used_after_a_refused_call() -> None:
+    """cuDNN takes such a layer when it is described, and refuses it when it is run; its handle is not used again."""
+    from rushlight.runtime.cuda.bodies.layers import recurrent_choice
+    from rushlight.runtime.cuda.library import cudnn_rnn
+
+    what, sizes = cudnn_rnn.Recurrence("tanh", 28, 300, 0, 1, 1, True), (128,) * 28
+    call = cudnn_rnn.call_of(0, what, "f", False, cudnn_rnn.PERSIST_SMALL, sizes, True)
+    run = recurrent_choice._cudnns(call, sizes)
+    try:
+        run()
+    except RuntimeError:
+        assert not call.lib.handles
+    else:
+        pytest.skip("this cuDNN runs it")
+    both(rl.nn.RNN(28, 300), rl.randn(9, 40, 28), 2e-5)
+
+
 @pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision(name: str, dtype: str) -> None:

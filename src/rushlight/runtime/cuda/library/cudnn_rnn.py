@@ -328,10 +328,14 @@ def _at(a: DeviceArray | None) -> int | None:
 
 
 def _go(lib: CudnnLibrary, name: str, *arguments: Any) -> None:
-    """A call that must succeed: cuDNN accepted these layers when they were described."""
+    """A call that must succeed: cuDNN accepted these layers when they were described.
+
+    A handle whose call was refused does not keep the order of its stream any more (9.19): the next call gets a new one.
+    """
     try:
         lib.call(name, *arguments)
     except CudnnRefused as error:
+        lib.handles.clear()
         raise RuntimeError(f"cuDNN error in recurrent layers: {error}") from None
 
 

@@ -33,9 +33,11 @@ from . import recurrent_whole as whole
 
 _RUNS = 3  # calls of each algorithm when they are compared
 _DTYPES: dict[str, np.dtype] = {d.np.char: d.np for d in (float16, bfloat16, float32, float64)}
-_SMALL_PRODUCT = (
-    1 << 25
-)  # sequences times weights, up to which our kernel was ahead for all sizes tried on an H200
+# Up to which state cuDNN runs PERSIST_SMALL, by whether a layer has no gates and is trained. It takes larger ones when they
+# are described, and refuses them when they are run.
+_SMALL = {(True, True): 256, (True, False): 384, (False, True): 128, (False, False): 192}
+# Sequences times weights of a gate, up to which our kernel was ahead for all sizes tried on an H200.
+_SMALL_PRODUCT = 1 << 25
 _AHEAD = 0.85  # of the standard algorithm's time, to be taken in its place: the same one is chosen in every run
 
 
@@ -90,7 +92,10 @@ def _choose(
     ours = whole.fits(what, char, example.sizes, training)
     if ours and blind and example.sizes[0] * what.hidden**2 <= _SMALL_PRODUCT:
         return BY_LAYERS
-    for algorithm in (STANDARD, PERSIST_SMALL, PERSIST_STATIC):
+    persist = [PERSIST_SMALL, PERSIST_STATIC]
+    if what.hidden > _SMALL[GATES[what.mode] == 1, training]:
+        persist.remove(PERSIST_SMALL)
+    for algorithm in (STANDARD, *persist):
         try:
             calls.append(call_of(index, what, char, tf32, algorithm, example.sizes, training))
         except CudnnRefused:
