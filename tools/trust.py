@@ -5,7 +5,7 @@
     python tools/trust.py kill 1000             kill -9 while training and inside each write, then resume
     python tools/trust.py disk                  full, read-only, no home, wrong clock, no descriptors, SIGTERM
     python tools/trust.py determinism           the same bits for 1, 2 and 4 threads, and run to run
-    python tools/trust.py soak 60               minutes of training in pieces: no growth, no drift
+    python tools/trust.py soak 3600             seconds of training: no growth, no drift (a GPU: --device cuda)
     python tools/trust.py sanitizers            the native engine under the address and undefined sanitizers
     python tools/trust.py threads               its pool and threads under the thread sanitizer
     python tools/trust.py supply                bounds of dependencies, the lock file, known holes
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,13 +33,13 @@ BY_HAND = {
     "files": 1_000_000,
     "kill": 1000,
     "disk": 100,
-    "soak": 60,
+    "soak": 3600,
     "sanitizers": 0,
     "threads": 0,
 }
 
 
-def prove(name: str, count: int, seed: int, path: Path | None = None) -> bool:
+def prove(name: str, count: int, seed: int, path: Path | None = None, device: str = "cpu") -> bool:
     """One proof; whether it held. With the path of a record it goes on where the last run stopped."""
     if name == "files":
         from trust_files import files as proof
@@ -49,7 +50,9 @@ def prove(name: str, count: int, seed: int, path: Path | None = None) -> bool:
     elif name == "determinism":
         from trust_numbers import determinism as proof
     elif name == "soak":
-        from trust_numbers import soak as proof
+        from trust_numbers import soak
+
+        proof = partial(soak, device=device)
     elif name == "sanitizers":
         from trust_build import sanitizers as proof
     elif name == "threads":
@@ -57,7 +60,7 @@ def prove(name: str, count: int, seed: int, path: Path | None = None) -> bool:
     else:
         from trust_build import supply as proof
     begin = time.monotonic()
-    said, right = proof(count, seed, Record(name, path))
+    said, right = proof(count, seed, Record(name if device == "cpu" else f"{name} {device}", path))
     verdict = "holds" if right else "FAILED"
     print(f"{name}: {verdict}: {said} ({time.monotonic() - begin:.0f} s)", flush=True)
     return right
@@ -67,16 +70,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("proof", choices=["ci", "all", *BY_HAND])
     parser.add_argument(
-        "count", type=int, nargs="?", help="how many, or minutes of soak (0: six rounds)"
+        "count", type=int, nargs="?", help="how many, or seconds of soak (0: six rounds)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of everything that is random")
     parser.add_argument("--record", type=Path, nargs="?", const=RECORD, metavar="FILE",
                         help="go on where FILE says that the last run stopped, and add to its sums")  # fmt: skip
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of the soak")
     args = parser.parse_args()
     several = {"ci": CI, "all": BY_HAND}.get(args.proof)
     if several is None:
         count = BY_HAND[args.proof] if args.count is None else args.count
-        return 0 if prove(args.proof, count, args.seed, args.record) else 1
+        return 0 if prove(args.proof, count, args.seed, args.record, args.device) else 1
     results = [prove(name, count, args.seed) for name, count in several.items()]
     return 0 if all(results) else 1
 

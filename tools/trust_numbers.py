@@ -66,12 +66,12 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any]]] = {
 }  # fmt: skip
 
 
-def trained(name: str, steps: int = 4, compiled: bool = False) -> str:
+def trained(name: str, steps: int = 4, compiled: bool = False, device: str = "cpu") -> str:
     """The sum of all weights' bits after a few steps of training."""
     rl.manual_seed(0)
     make, batch = NETS[name]
-    net, x = make(), batch()
-    y = rl.randint(0, 10, (len(x),))
+    net, x = make().to(device), batch().to(device)
+    y = rl.randint(0, 10, (len(x),)).to(device)
     optimizer = rl.optim.AdamW(net.parameters(), 1e-2)
 
     def step(x: Any, y: Any) -> Any:
@@ -84,9 +84,9 @@ def trained(name: str, steps: int = 4, compiled: bool = False) -> str:
     run = rl.compile(step) if compiled else step
     digest = hashlib.sha256()
     for _ in range(steps):
-        digest.update(run(x, y).numpy().tobytes())
+        digest.update(run(x, y).cpu().numpy().tobytes())
     for p in net.parameters():
-        digest.update(p.detach().numpy().tobytes())
+        digest.update(p.detach().cpu().numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -122,36 +122,52 @@ def _resident() -> int:
         return int(f.read().split()[1]) * resource.getpagesize()
 
 
-def soak(minutes: int, seed: int, record: Record) -> tuple[str, bool]:
-    """Train every network again and again, eager, compiled and behind workers, for so many minutes."""
-    until = time.monotonic() + 60 * minutes
-    first: dict[tuple[str, bool], str] = {}
-    sizes: list[int] = []
+def soak(seconds: int, seed: int, record: Record, device: str = "cpu") -> tuple[str, bool]:
+    """Train every network again and again, eager, traced, compiled and behind workers, for so many seconds."""
+    until = time.monotonic() + seconds
+    _round(device, {})  # where there is a choice, what is quicker is measured here
+    first: dict[str, str] = {}
+    sizes: list[list[int]] = []
     drift: list[str] = []
     while len(sizes) < 6 or time.monotonic() < until:
-        drift += [f"{what} in round {len(sizes)}" for what in _round(first)]
+        drift += [f"{what} in round {len(sizes)}" for what in _round(device, first)]
         gc.collect()
-        sizes.append(_resident())
+        sizes.append([_resident(), *_on_gpu(device)])
     half = len(sizes) // 2
-    grown = max(0, max(sizes[half:]) - max(sizes[1 : half + 1])) >> 10
-    right = not drift and grown < 8192
+    grown = [
+        max(0, max(last) - max(begin)) >> 10
+        for begin, last in zip(zip(*sizes[: half + 1]), zip(*sizes[half:]), strict=True)
+    ]
+    right = not drift and max(grown) < 8192
     record.add("rounds", rounds=len(sizes), pieces_that_grew_or_drifted=not right)
     found = record.counts
-    said = f"{found['rounds']:,} rounds in {record.line['seconds'] / 60:,.0f} minutes, memory grew by {grown} kB in the second half"
-    return said + (f"; drift: {drift[:3]}" if drift else ""), right
+    where = zip(grown, ("", "of the GPU in use", "of the GPU reserved", "of the GPU by the driver"))  # noqa: B905
+    said = f"{found['rounds']:,} rounds in {record.line['seconds'] / 60:,.0f} minutes, memory grew in the second half by "
+    said += ", ".join(f"{n} kB {what}".strip() for n, what in where)
+    return said + (f"; drift, {len(drift)} times: {drift[:5]}" if drift else ""), right
 
 
-def _round(first: dict[tuple[str, bool], str]) -> list[str]:
-    """Every network eager and compiled, and a loader with workers; what is not as it was at `first`."""
+def _on_gpu(device: str) -> list[int]:
+    """Bytes of the GPU that are in use, that rushlight keeps, and that are gone as the driver counts them."""
+    if device == "cpu":
+        return []
+    free, total = rl.cuda.mem_get_info()
+    return [rl.cuda.memory_allocated(), rl.cuda.memory_reserved(), total - free]
+
+
+def _round(device: str, first: dict[str, str]) -> list[str]:
+    """Every network eager, traced and compiled, and a loader with workers; what is not as it was at `first`."""
     other = []
     for name in NETS:
-        for compiled in (False, True):
-            found = trained(name, 6, compiled)
-            if first.setdefault((name, compiled), found) != found:
-                other.append(name)
+        for way in ("eager", "traced", "compiled"):
+            rl.tracing(way == "traced")
+            found = trained(name, 6, way == "compiled", device)
+            rl.tracing(False)
+            if first.setdefault(f"{name} {way}", found) != found:
+                other.append(f"{name} {way}")
     data = rl.utils.data.TensorDataset(rl.arange(64.0).reshape(16, 4))
-    loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked)
-    if float(sum(batch.sum() for batch in loader)) != 2016.0:
+    loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked, pin_memory=device != "cpu")  # fmt: skip
+    if float(sum(batch.to(device).sum() for batch in loader)) != 2016.0:
         other.append("workers")
     return other
 
