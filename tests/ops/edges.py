@@ -50,10 +50,10 @@ def mixed(row: Row, dtype: str, value: float, times: int = 1) -> list[np.ndarray
 
 
 def results(
-    lib: Any, row: Row, arrays: list[np.ndarray], coming: float = 1.0
+    lib: Any, row: Row, arrays: list[np.ndarray], coming: float = 1.0, device: str = "cpu"
 ) -> tuple[list[Any], list[Any]]:
     """Values, and gradients for an incoming gradient of `coming`; the error as a value if it raises."""
-    ins = [lib.from_numpy(np.array(a)) for a in arrays]
+    ins = [lib.from_numpy(np.array(a)).to(device) for a in arrays]
     if row.grad:
         for spec, t in zip(row.specs(), ins):
             if spec.grad:
@@ -74,7 +74,7 @@ def results(
 def host(t: Any) -> Any:
     if not hasattr(t, "detach"):
         return t
-    t = t.detach()
+    t = t.detach().cpu()
     if t.is_conj():
         t = t.resolve_conj()
     return t.numpy()

@@ -523,3 +523,71 @@ def test_a_function_of_the_user_reads_the_data_that_a_tensor_was_given_since(lib
 def test_poisson_refuses_complex_means(lib: Any) -> None:
     with pytest.raises(NotImplementedError, match='"poisson_cpu" not implemented'):
         lib.poisson(lib.ones(2, dtype=lib.complex64))
+
+
+@BOTH
+def test_memory_that_nobody_wrote_is_filled_in_deterministic_mode(lib: Any) -> None:
+    old, switch = lib.ones(2), lib.utils.deterministic
+    makers = [
+        lambda d: lib.empty(2, dtype=d), lambda d: lib.empty_like(old, dtype=d), lambda d: old.new_empty(2, dtype=d),
+        lambda d: lib.empty_strided((2,), (2,), dtype=d), lambda d: lib.empty_permuted((2,), (0,), dtype=d),
+    ]  # fmt: skip
+    lib.use_deterministic_algorithms(True)
+    try:
+        for make in makers:
+            assert make(lib.float32).isnan().all() and make(lib.complex64).isnan().all()
+            assert make(lib.bfloat16).isnan().all() and make(lib.bool).all()
+            assert make(lib.int64).tolist() == [2**63 - 1] * 2 and make(lib.uint8)[0] == 255
+        switch.fill_uninitialized_memory = False
+        assert switch.fill_uninitialized_memory is False
+    finally:
+        switch.fill_uninitialized_memory = True
+        lib.use_deterministic_algorithms(False)
+
+
+@BOTH
+def test_an_expanded_tensor_takes_no_assigned_number(lib: Any) -> None:
+    for index in (0, ..., slice(None), None, (0, slice(None))):
+        x = lib.zeros(3, 1).expand(3, 4)
+        with pytest.raises(RuntimeError, match="refers to a single memory location"):
+            x[index] = 3.0
+    x = lib.zeros(3, 1).expand(3, 4)
+    x[:, 1], x[0, 0] = 3.0, 4.0
+    assert x.fill_(2).tolist() == [[2.0] * 4] * 3
+
+
+@BOTH
+def test_a_place_of_a_vector_that_is_not_there(lib: Any) -> None:
+    for n, kind in (((3,), IndexError), ((3, 2), RuntimeError)):
+        with pytest.raises(kind):
+            lib.zeros(n).index_add(0, lib.tensor([5]), lib.ones(1, *n[1:]))
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_sums_of_sparse_tensors_are_coalesced(lib: Any) -> None:
+    x = lib.sparse_coo_tensor([[0, 1, 0], [1, 0, 2]], [1.0, 2.0, 3.0], (2, 3))
+    assert x.sum(1).is_coalesced() and x.sum(1).values().tolist() == [4.0, 2.0]
+    assert lib.sparse.sum(x, 0).indices().tolist() == [[0, 1, 2]]
+
+
+@BOTH
+def test_the_input_of_attention_by_batch_may_be_written_before_backward(lib: Any) -> None:
+    found = []
+    for writes in (False, True):
+        lib.manual_seed(0)
+        net = lib.nn.MultiheadAttention(4, 2, batch_first=True)
+        more = lib.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, dropout=0.0)
+        x = lib.arange(24.0).reshape(2, 3, 4).sin()
+        y = net(x, x, x)[0].pow(2).sum() + more(x)[..., 0].pow(2).sum()
+        y = y + lib.nn.functional.linear(x.transpose(0, 1), net.out_proj.weight).pow(2).sum()
+        if writes:
+            x.zero_()
+        y.backward()
+        found.append([p.grad.tolist() for p in (*net.parameters(), *more.parameters())])
+    assert found[0] == found[1]
+    x = lib.ones(2, 3, 4)
+    y = lib.nn.functional.linear(x, net.out_proj.weight)
+    x.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

@@ -75,6 +75,7 @@ class Settings:
         self.cudnn_allow_tf32 = True
         self.deterministic = False
         self.deterministic_warn_only = False
+        self.fill_uninitialized = True  # in deterministic mode
         # Whether a module that is converted gets new parameters, or swaps them, as it then does when it loads: `torch.__future__`.
         self.overwrite_module_params = False
         self.swap_module_params = False

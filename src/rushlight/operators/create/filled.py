@@ -8,6 +8,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
+from ...base.config import settings
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError, NotYet
@@ -30,6 +31,7 @@ from ...runtime.batch.arrays import samples
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
 from ...runtime.thread import INFERENCE, here
+from ..memory.copies import FILL_INTO
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -61,6 +63,8 @@ def create(
     except (ValueError, MemoryError) as error:
         raise _no_memory(error, attrs.get("size"), attrs.get("dtype")) from None
     t = tensor_over(a, cls)
+    if settings.deterministic and settings.fill_uninitialized and kernel in (EMPTY, EMPTY_STRIDED):
+        run(FILL_INTO, cls, (a,), {"value": _unwritten(attrs["dtype"])})
     if out is not None:
         return into(out, t)
     if pin_memory:
@@ -87,6 +91,13 @@ def _no_memory(error: Exception, size: Any, d: Any) -> Exception:
         f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {wanted} bytes. "
         "Error code 12 (Cannot allocate memory)"
     )
+
+
+def _unwritten(d: dtype) -> Any:
+    """What memory that nobody has written holds in deterministic mode."""
+    if d.is_floating_point or d.is_complex:
+        return math.nan
+    return True if d.name == "bool" else dtypes.iinfo(d).max
 
 
 def wants_grad(t: Tensor) -> Tensor:

@@ -268,6 +268,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if picks:
         put(place, slots, picks, _put_value(place, value, picks), False)
     elif not isinstance(value, Tensor):
+        if 0 in place._a.strides:
+            check_writable(place)
         place.fill_(_assigned(value, place.dtype))
     elif value._a.shape == place._a.shape:
         place.copy_(value)

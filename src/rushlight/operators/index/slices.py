@@ -108,7 +108,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
             "have the same scalar type"
         )
     _check_added(input, dim, at, source)
-    check_bounds(at, size_along(input, dim), dim)
+    check_bounds(at, size_along(input, dim), dim, IndexError if input._a.ndim < 2 else RuntimeError)
     if alpha != 1:
         source = source * alpha
     put(_lifted(input), slots_at(dim), [at], _lifted(source), True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
+from ...core.inplace import may_change
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -183,8 +184,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: An
         casting = here.state & CASTING  # autocast brings them to one dtype
         if casting or x.dtype == dtype:
             if bias is None or (bias._a.shape == shape[:1] and (casting or bias._a.dtype == dtype)):
-                return linear_op(input, weight, bias)
+                out = linear_op(input, weight, bias)
+                return out if len(x.shape) == 2 or _as_it_lies(x) else may_change(out, input)
     return _linear_otherwise(input, weight, bias)
+
+
+def _as_it_lies(x: Array) -> bool:
+    """Whether an array is a matrix of rows without a copy: otherwise PyTorch keeps the copy for its derivative."""
+    shape, steps = x.shape, x.strides
+    return all(
+        shape[i] == 1 or steps[i] == steps[i + 1] * shape[i + 1] for i in range(len(shape) - 2)
+    )
 
 
 def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:

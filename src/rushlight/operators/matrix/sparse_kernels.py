@@ -208,7 +208,7 @@ def summed(x: SparseTensor, dim: Any = None, keepdim: bool = False) -> Any:
         result: Any = values.sum(0)
     else:
         size = [n for d, n in enumerate(one.shape) if d not in dims]
-        result = SparseTensor(one._at[left], values, size, len(left) == listed)
+        result = SparseTensor(one._at[left], values, size, len(left) == listed).coalesce()
     if keepdim:
         for d in sorted(dims):
             result = result.unsqueeze(d)

@@ -1,3 +1,5 @@
 """`torch.utils.deterministic`: what uninitialised memory holds in deterministic mode."""
 
-fill_uninitialized_memory = True
+from ..backends._switch import install, setting
+
+install(__name__, fill_uninitialized_memory=setting("fill_uninitialized"))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ....base.dtypes import dtype
+from ....core.inplace import may_change
 from ....core.public import NAMESPACES, public
 from ....core.tensor import Tensor
 from ..dropout import dropout
@@ -93,8 +94,7 @@ def _three(x: Tensor, weight: Tensor, bias: Any, size: int) -> Any:
     """Queries, keys and values by one product and one split, so that backward needs one op for each."""
     if not _lies_by_batch(x):
         return linear(x, weight, bias).split(size, -1)
-    parts = linear(x.transpose(0, 1), weight, bias).split(size, -1)
-    return [part.transpose(0, 1) for part in parts]
+    return [part.transpose(0, 1) for part in _by_batch(x, weight, bias).split(size, -1)]
 
 
 def _lies_by_batch(x: Tensor) -> bool:
@@ -107,7 +107,12 @@ def _linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
     """A linear layer that keeps the order of memory, so that nothing is copied."""
     if not _lies_by_batch(x):
         return linear(x, weight, bias)
-    return linear(x.transpose(0, 1), weight, bias).transpose(0, 1)
+    return _by_batch(x, weight, bias).transpose(0, 1)
+
+
+def _by_batch(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
+    """The linear layer of `x` in the order of its memory; PyTorch copies `x`, so that it may be written to later."""
+    return may_change(linear(x.transpose(0, 1), weight, bias), x)
 
 
 def _check_mask(mask: Tensor, batch: int, heads: int, tgt: int, src: int) -> Tensor:
