@@ -62,6 +62,8 @@ def test_a_row_becomes_a_vector_by_what_the_training_part_tells() -> None:
     assert x.shape == (3, rows.size) == (3, 9) and x.dtype == np.float32
     assert x[0, 0] == pytest.approx(0) and x[1, :3].tolist() == [0, 0, 1] and x[2, 0] == 5
     assert x[:, -1].tolist() == [2, 0, 0] and rows.places() == [[0, 1, 2], [8], [3, 4, 5, 6, 7]]
+    rows.learn([("1e308", "x", "2024-01-01"), ("-1e308", "x", "2024-01-02"), *train])
+    assert np.isfinite(rows.encode([("1e308", "x", ""), ("0", "y", "")])).all()
     again = Rows.from_dict(rows.as_dict())
     assert (again.encode(train) == rows.encode(train)).all()
     for damage in ({"spread": 0.0}, {"kind": "else"}, {"values": (3,)}):

@@ -9,7 +9,7 @@ import pytest
 from cli_help import write_pictures
 from rushlight.cli import main
 
-pytest.importorskip("PIL")
+Image = pytest.importorskip("PIL.Image")
 
 # (what is typed, words of the answer); {d} is a folder with the things that `place` makes.
 WRONG: list[tuple[str, str]] = [
@@ -104,6 +104,18 @@ WRONG: list[tuple[str, str]] = [
     ("train --data {d}/photos --out {d}/photos/dots", "choose one of its own"),
     ("train --data {d}/photos --fold 1/100", "5 pictures are the most that a class has: --folds 5"),
     ("train --data {d}/spaced", "did you mean --data '{d}/spaced/my pictures'?"),
+    ("train --data {d}/again.csv", "9 of 9 left out"),
+    (
+        "train --data {d}/drawn",
+        "no picture has a box (the first left out: {d}/drawn/labels/1.txt, line 1: numbers",
+    ),
+    (
+        "train --data {d}/colours",
+        "no mask has two values (the first left out: {d}/colours/masks/1.png",
+    ),
+    ("train --data {d}/round", "no picture that can be used"),
+    ("doctor --weight", "arguments: --weight; see `rushlight doctor --help`"),
+    ("stubs {d}/a.png", "a.png is no folder"),
     ("eval", "required: MODEL"),
     ("eval {d}/none.pth", "no such file"),
     ("eval {d}/a.png", "cannot be read"),
@@ -140,6 +152,16 @@ def place(tmp_path_factory) -> Path:
     picture = (d / "photos" / "dots" / "0.png").read_bytes()
     (d / "loose" / "1.png").write_bytes(picture)
     (d / "a.png").write_bytes(picture)
+    for name in ("drawn/images", "colours/images", "colours/masks"):
+        (d / name).mkdir(parents=True)
+        Image.new("RGB", (24, 24), "red").save(d / name / "1.png")
+    (d / "drawn" / "labels").mkdir()
+    (d / "drawn" / "labels" / "1.txt").write_text("cat 1 2\n")
+    (d / "again.csv").write_text(
+        "path,label\n" + "".join(f"a.png,{'xy'[i % 2]}\n" for i in range(9))
+    )
+    write_pictures(d / "round", 0)
+    (d / "round" / "itself").symlink_to(d / "round" / "itself")
     for name in ("cats", "dogs"):
         (d / "hole" / name).mkdir(parents=True)
     (d / "text.csv").write_text("a,b\n1,2\n")

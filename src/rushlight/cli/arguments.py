@@ -30,7 +30,9 @@ class Parser(argparse.ArgumentParser):
         if found:
             return f" (--{found[1]} writes to the screen: put > in front of the file)"
         found = re.match(r"unrecognized arguments: (-\S*)", message)
-        return did_you_mean(found[1].partition("=")[0], self._options()) if found else ""
+        return (
+            did_you_mean(found[1].partition("=")[0], self._option_string_actions) if found else ""
+        )
 
     def _commands(self) -> dict[str, Parser]:
         for action in self._actions:
@@ -38,9 +40,12 @@ class Parser(argparse.ArgumentParser):
                 return action.choices  # type: ignore[return-value]
         return {}
 
-    def _options(self) -> Iterable[str]:
-        for parser in (self, *self._commands().values()):
-            yield from parser._option_string_actions
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """A command names what it does not know itself, with options of its own that may be meant."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
 
 
 def command(commands: Any, name: str, text: str, call: Any) -> Any:

@@ -22,6 +22,8 @@ MARK = '"""Made by `rushlight stubs`, which also takes it away: --remove."""\n\n
 def stubs(args: Namespace) -> int:
     """Write the packages, or take them away."""
     there = Path(args.folder) if args.folder else Path(sysconfig.get_paths()["purelib"])
+    if there.exists() and not there.is_dir():
+        raise UsageError(f"{there} is no folder")
     suffix = "" if args.folder else "-stubs"
     packages = {name: there / f"{name}{suffix}" for name in ALIASES}
     for folder in packages.values():

@@ -45,7 +45,7 @@ class Listing(NamedTuple):
 def folders_in(path: str) -> list[str]:
     """The names of the folders inside, without hidden ones and those of runs."""
     try:
-        inner = [e for e in os.scandir(path) if e.is_dir() and not hidden(e.name)]
+        inner = [e for e in os.scandir(path) if os.path.isdir(e.path) and not hidden(e.name)]
         return sorted(e.name for e in inner if not holds_runs(e.path))
     except OSError as error:
         raise UsageError(f"--data {path} cannot be read: {error.strerror or error}") from None

@@ -403,8 +403,8 @@ def _too_few(
     task: Task, listing: Listing, names: list[str], lost: list[int], problems: list[Problem]
 ) -> str:
     """What to say where too few classes are left: also why pictures were left out, where they were."""
-    mine = {s.path for s in listing.samples if set(task.members(s.target)) & set(lost)}
-    bad = [p for p in problems if p.path in mine]
+    mine = [s.path for s in listing.samples if set(task.members(s.target)) & set(lost)]
+    bad = [p for p in problems if p.path in set(mine)]
     least = "a classifier needs two classes or more, and " if task.least == 2 else ""
     said = f"--data {listing.root}: {least}{_named(task, names)} "
     said += f"ha{'s' if len(names) == 1 else 've'} no {task.noun} that can be used"

@@ -13,7 +13,7 @@ from ..errors import UsageError, printable
 from ..tasks.boxes import Box, Boxes, Outlines
 from ..words import counted
 from .files import Listing, Sample, walk
-from .paired import Pairs, pairs, part_inside
+from .paired import Pairs, first_of, pairs, part_inside
 from .pictures import ENDINGS, picture_size, pillow_rules
 from .table import PARTS
 
@@ -22,7 +22,7 @@ Made = tuple[str, Outlines, str]  # of a sample
 
 def _listing(path: str, found: list[Made], names: list[str], layout: str, others: int, notes: list[str]) -> Listing:  # fmt: skip
     if not any(target.boxes for _, target, _ in found):
-        raise UsageError(f"--data {path}: no picture has a box: there is nothing to learn")
+        raise UsageError(f"--data {path}: no picture has a box{first_of(t.why for _, t, _ in found)}: there is nothing to learn")  # fmt: skip
     room = max(len(target.boxes) for _, target, _ in found)
     samples = [Sample(name, target._replace(room=room), part) for name, target, part in found]
     empty = sum(not target.boxes and not target.why for _, target, _ in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -67,11 +68,17 @@ def with_masks(path: str, pairs: Pairs) -> Listing:
         raise UsageError(f"--data {path}: the masks have {len(values)} values, and {MOST_VALUES} are the most: save them "
                          "without loss (PNG), a number for each class")  # fmt: skip
     if len(values) < 2:
-        raise UsageError(f"--data {path}: the masks have one value only: there is nothing to learn")
+        why = first_of(why for _, why in read)
+        raise UsageError(f"--data {path}: no mask has two values{why}: there is nothing to learn")
     classes = {value: i for i, value in enumerate(values)}
     samples = [Sample(picture, Mask(mask, seen, classes, why), part)
                for (picture, mask, part), (seen, why) in zip(found, read)]  # fmt: skip
     return Listing(path, samples, _names(path, values), "folders of pictures and masks", others, tuple(notes), Masks.kind)  # fmt: skip
+
+
+def first_of(reasons: Iterable[str]) -> str:
+    """The first reason for which something was left out, in brackets; nothing where nothing was."""
+    return next((f" (the first left out: {why})" for why in reasons if why), "")
 
 
 def part_inside(path: str, root: str) -> str:

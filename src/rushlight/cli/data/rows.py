@@ -299,7 +299,8 @@ def _values(column: Column, cells: Sequence[str]) -> np.ndarray:
     """Numbers or days; nan where there are none."""
     if column.kind == DATE:
         return np.array([days_of(c, column.format) for c in cells], np.float64)
-    return np.array([number_of(c, column.comma) for c in cells], np.float64)
+    most = float(np.finfo(np.float32).max)  # whose square float64 holds
+    return np.array([number_of(c, column.comma) for c in cells], np.float64).clip(-most, most)
 
 
 def _spread(column: Column, values: np.ndarray) -> list[np.ndarray]:
