@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
 from ..base.trees import tree_flatten, tree_unflatten
-from ..core.gradients.function import Function, bound, run_function
+from ..core.gradients.function import Function, FunctionCtx, bound, run_function
 from ..core.modes import enable_grad
 from ..core.overriding import MODES, DisableTorchFunction, arming
 from ..core.tensor import Tensor
@@ -163,15 +163,27 @@ class _Level:
                 "You must implement the jvp function for custom autograd.Function to use it with "
                 "forward mode AD."
             )
-        made: list[Any] = []
+        moves: list[Any] = []
+
+        def push(ctx: FunctionCtx, outputs: list) -> None:
+            given = (
+                [_or_zeros(a, t) for a, t in zip(args, tangents)] if ctx._materialize else tangents
+            )
+            versions = [None if t is None else t._version for t in given]
+            ctx._to_save, kept = ctx._for_jvp, ctx._to_save
+            try:
+                made = cls.jvp(ctx, *given)
+            finally:
+                ctx._to_save = kept
+            moves.extend(made if isinstance(made, (tuple, list)) else (made,))
+            _check_moves(ctx, args, list(zip(given, versions)), outputs, moves)
+
         modes, here.function_modes = here.function_modes, ()
         try:
-            result = run_function(
-                cls, args, kwargs, lambda ctx: made.append(cls.jvp(ctx, *tangents))
-            )
+            result = run_function(cls, args, kwargs, push)
         finally:
             here.function_modes = modes
-        for out, tangent in zip(tree_flatten(result)[0], tree_flatten(made[0])[0]):
+        for out, tangent in zip(result if isinstance(result, (tuple, list)) else (result,), moves):
             if tangent is not None:
                 self.put(out, tangent)
         return result
@@ -204,6 +216,52 @@ class _CallWithTangents:
             given[0] = first
         args, kwargs = tree_unflatten(given, self.spec)
         return self.func(*args, **kwargs)
+
+
+def _or_zeros(value: Any, tangent: Tensor | None) -> Tensor | None:
+    """The tangent of an argument; zeros for a tensor that could have one."""
+    if tangent is not None or not isinstance(value, Tensor) or value._a.dtype.kind not in "fcV":
+        return tangent
+    return value.detach().new_zeros(value.shape)
+
+
+def _check_moves(ctx: FunctionCtx, args: tuple, given: list, outputs: list, moves: list) -> None:
+    """Raise where a `jvp` does not do to tangents what `forward` does to memory."""
+    for i, (out, tangent) in enumerate(zip(outputs, moves)):
+        if tangent is None:
+            continue
+        fixed = any(out is n for n in ctx._non_differentiable)
+        if fixed or not isinstance(out, Tensor) or out._a.dtype.kind not in "fcV":
+            raise RuntimeError(
+                f"The jvp function of a custom Function returned a tangent at position {i}, but the corresponding output "
+                "of forward is not differentiable. You should return None at that position instead."
+            )
+        mine = next((j for j, a in enumerate(args) if a is out), None)
+        if any(out is d for d in ctx._dirty):
+            if mine is not None and (
+                tangent is not given[mine][0] or tangent._version == given[mine][1]
+            ):
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+            continue
+        if mine is None and out._base is not None:
+            root = out._base
+            mine = next((j for j, a in enumerate(args)
+                         if isinstance(a, Tensor) and given[j][0] is not None and (a is root or a._base is root)), None)  # fmt: skip
+        if mine is None:
+            continue
+        if tangent._base is None:
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+            )
+        of = given[mine][0]._base
+        if tangent._base is not (given[mine][0] if of is None else of):
+            same_base = "of the given" if of is None else "of the same base as the given"
+            raise RuntimeError(
+                f"A custom Function is returning a view but the jvp is not returning a view {same_base} grad input."
+            )
 
 
 def _writes(name: str) -> bool:

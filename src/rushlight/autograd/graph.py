@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..core.gradients.differentiate import GradientEdge
 from ..core.gradients.hooks import RemovableHandle
-from ..core.gradients.packing import pack
+from ..core.gradients.packing import Kept, pack
 from ..core.gradients.tape import Node, at_end
 from ..core.inplace import bump
 from ..core.tensor import Tensor
@@ -18,6 +20,7 @@ from ..runtime.thread import PACKING, here, swap
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -86,6 +89,60 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
             return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(away, back)
+
+
+class _Copies:
+    """What a block of `allow_mutation_on_saved_tensors` holds: saved tensors, and copies of those that were overwritten."""
+
+    def __init__(self) -> None:
+        self.cloned: Any = WeakKeyDictionary()
+        self.tid_to_weakhandle: Any = WeakValueDictionary()
+
+    def keep(self, tensor: Tensor) -> Kept:
+        cell = tensor._ver
+        key = (id(cell), cell[0], tensor.data_ptr(), tensor.shape, tensor.stride())
+        kept = self.tid_to_weakhandle.get(key)
+        if kept is None:
+            kept = self.tid_to_weakhandle[key] = Kept(tensor, self.cloned)
+            cell.append(weakref.ref(kept))
+        return kept
+
+    def give(self, kept: Kept) -> Tensor:
+        if here.kept_copies is not self:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded."
+            )
+        return kept.value()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Copies]:
+    """A block in which tensors that ops saved for backward may be changed in place: they are copied before.
+
+    Backward passes have to run inside of the block, too.
+
+    Example:
+        >>> x = torch.tensor([2.0, 3.0], requires_grad=True)
+        >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     squares = (y**2).sum()
+        ...     y.zero_()
+        ...     squares.backward()
+        tensor([0., 0.], grad_fn=<ZeroBackward0>)
+        >>> x.grad
+        tensor([4., 6.])
+    """
+    if here.kept_copies is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    copies = here.kept_copies = _Copies()
+    try:
+        with saved_tensors_hooks(copies.keep, copies.give):
+            yield copies
+    finally:
+        here.kept_copies = None
+        copies.cloned.clear()
+        copies.tid_to_weakhandle.clear()
 
 
 @contextmanager

@@ -204,7 +204,26 @@ def overlay(cls: type) -> None:
         if _in_class(cls, name) is not mine:
             continue
         if isinstance(mine, property) or (name in _METHODS and isinstance(mine, FunctionType)):
-            setattr(cls, name, asking(mine))
+            shown = _PropertyOfTensor if isinstance(mine, property) else _OfTensor
+            setattr(cls, name, shown(mine, asking(mine)))
+
+
+class _OfTensor:
+    """Asked of a class it is Tensor's own, asked of an object what asks the class."""
+
+    def __init__(self, mine: Any, asks: Any) -> None:
+        self.mine, self.asks = mine, asks
+
+    def __get__(self, tensor: Any, cls: Any = None) -> Any:
+        return self.mine if tensor is None else self.asks.__get__(tensor, cls)
+
+
+class _PropertyOfTensor(_OfTensor):
+    def __set__(self, tensor: Any, value: Any) -> None:
+        self.asks.__set__(tensor, value)
+
+    def __delete__(self, tensor: Any) -> None:
+        self.asks.__delete__(tensor)
 
 
 def asking(mine: Any) -> Any:
@@ -245,6 +264,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         False
     """
     if here.unasked == ALL_OFF:
+        return False
+    if here.hop:  # this one call is made past the question: `overrides.redispatch_function`
+        here.hop = False
         return False
     if here.function_modes:
         return True

@@ -17,6 +17,7 @@ from ..runtime.facts import Facts
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
+from .gradients.packing import Kept
 from .gradients.tape import numbers
 from .op import Op, OpNode
 from .tensor import Tensor, tensor_over
@@ -183,8 +184,12 @@ def _copy_for_others(t: Tensor) -> None:
         _copy_kept(edge[0], cell, copies)
     if len(cell) > 1:
         waiting, cell[1:] = cell[1:], []
-        for node in waiting:
-            _copy_kept(node(), cell, copies)
+        for waits in waiting:
+            node = waits()
+            if isinstance(node, Kept):
+                node.copy()
+            else:
+                _copy_kept(node, cell, copies)
 
 
 def check_writable(t: Tensor, repeats: bool = False) -> None:

@@ -49,6 +49,8 @@ class _Here(threading.local):
     )
     replicating = False  # plain tensors count as replicated beside a DTensor
     losses_cut = False  # cross entropy of DTensors wants their classes cut, see `loss_parallel`
+    kept_copies: Any = None  # of the block in which saved tensors may be changed
+    hop = False  # whether the next question of that kind has the answer no
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     graphs_kept = False  # a backward pass frees nothing: a map goes through the same graph again
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`

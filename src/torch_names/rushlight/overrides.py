@@ -9,6 +9,8 @@ from typing import Any
 
 from .core.arming import (
     UNASKED,
+    _originals,
+    as_it_was,
     handle_torch_function,
     has_torch_function,
     has_torch_function_unary,
@@ -32,8 +34,34 @@ __all__ = [
     "BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions",
     "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
-    "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+    "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
+
+
+def redispatch_function(func: Callable, types: Any, args: tuple, kwargs: dict | None) -> Any:
+    """Call a function past its own question to the classes of its arguments; what it calls asks again.
+
+    Args:
+        func, types, args, kwargs: what `__torch_function__` was given.
+
+    Example:
+        >>> class Told(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+        >>> torch.ones(2).as_subclass(Told).add(1)
+        add
+        tensor([2., 2.])
+    """
+    kwargs = kwargs or {}
+    if func in _originals:
+        return as_it_was(func)(*args, **kwargs)  # type: ignore[arg-type]
+    here.hop = True
+    try:
+        return func(*args, **kwargs)
+    finally:
+        here.hop = False
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import warn
 
 from ...base.config import settings
 from ...runtime.batch.arrays import BatchedArray
@@ -42,6 +43,7 @@ class FunctionCtx:
 
     def __init__(self) -> None:
         self._to_save: tuple = ()
+        self._for_jvp: tuple = ()
         self._node: Any = None
         self._dirty: tuple = ()
         self._non_differentiable: tuple = ()
@@ -50,14 +52,11 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs of forward; a later in-place change of them is noticed."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}"
-                )
-        self._to_save = tensors
+        self._to_save = _tensors_only("save_for_backward", tensors)
 
-    save_for_forward = save_for_backward
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """What `saved_tensors` is in `jvp`."""
+        self._for_jvp = _tensors_only("save_for_forward", tensors)
 
     @property
     def saved_tensors(self) -> tuple:
@@ -80,6 +79,15 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Whether missing gradients reach backward as zeros (default) or as None."""
         self._materialize = value
+
+
+def _tensors_only(name: str, given: tuple) -> tuple:
+    for t in given:
+        if t is not None and not isinstance(t, Tensor):
+            raise TypeError(
+                f"{name} can only save variables, but argument is of type {type(t).__name__}"
+            )
+    return given
 
 
 class FunctionNode(Node):
@@ -320,9 +328,9 @@ class Function:
 
 
 def run_function(
-    cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx], Any] | None = None
+    cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx, list], Any] | None = None
 ) -> Any:
-    """What `apply` does; `then` is given the context while it still has what forward saved."""
+    """What `apply` does; `then` is given the context, while it still has what forward saved, and what forward returned."""
     apart = cls.setup_context is not Function.setup_context
     if apart:
         args, kwargs = bound(cls.forward, args, kwargs), {}
@@ -341,9 +349,10 @@ def run_function(
             cls.setup_context(ctx, args, result)
         else:
             result = cls.forward(ctx, *args, **kwargs)
-    if then is not None:
-        then(ctx)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    _check_dirty(ctx, args, outputs, recording)
+    if then is not None:
+        then(ctx, outputs)
     for i, out in enumerate(outputs):
         dirty = any(out is d for d in ctx._dirty)
         if not dirty and isinstance(out, Tensor) and any(out is a for a in args):
@@ -399,7 +408,6 @@ def _as_sample(level: Any, out: Any, dim: int | None) -> Any:
 
 
 def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list[Any]) -> None:
-    _check_dirty(ctx, args, outputs)
     node = _node_class(cls)(edges, cls, ctx, args)
     for i, out in enumerate(outputs):
         if not isinstance(out, Tensor):
@@ -428,18 +436,26 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
     node.save(args, outputs)
 
 
-def _check_dirty(ctx: FunctionCtx, args: tuple, outputs: list[Any]) -> None:
+def _check_dirty(ctx: FunctionCtx, args: tuple, outputs: list[Any], recording: bool) -> None:
     for t in ctx._dirty:
-        if t._is_view() and not any(t is a for a in args):
-            raise RuntimeError(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                "should be passed to ctx.mark_dirty()."
+        if not any(t is a for a in args):
+            if t._is_view():
+                raise RuntimeError(
+                    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                    "should be passed to ctx.mark_dirty()."
+                )
+            warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to "
+                "pass it to mark_dirty().",
+                stacklevel=4,
             )
         if not any(t is o for o in outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. "
                 "The inputs that are modified inplace must all be outputs of the Function."
             )
+        if not recording:
+            continue
         if t.is_leaf and t.requires_grad:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation."

@@ -83,4 +83,21 @@ def pack(node: OpNode, hooks: Hooks) -> None:
 def _packed(kept: Tensor, hooks: Hooks) -> Any:
     if kept.__class__ is not tuple:
         return kept
-    return Packed(tensor_over(kept[0], kept[0].__class__), hooks)
+    tensor = tensor_over(kept[0], kept[0].__class__)
+    tensor._ver = kept[1]
+    return Packed(tensor, hooks)
+
+
+class Kept:
+    """A saved tensor that may be overwritten: its values are copied right before that."""
+
+    def __init__(self, tensor: Tensor, copies: Any) -> None:
+        self.tensor, self.copies = tensor, copies
+
+    def copy(self) -> None:
+        """Keep the values that are about to be lost."""
+        self.copies[self] = _alone(Tensor.clone, self.tensor)
+
+    def value(self) -> Tensor:
+        """The tensor as it was when it was saved."""
+        return self.copies.get(self, self.tensor)

@@ -86,7 +86,7 @@ def _merged(given: Any) -> dict[str, Tensor]:
         twice = merged.keys() & part.keys()
         if twice:
             raise ValueError(
-                f"{sorted(twice)[0]} appears in multiple dictionaries; behavior of functional call is ambiguous"
+                f"{sorted(twice)} appeared in multiple dictionaries; behavior of functional call is ambiguous"
             )
         merged.update(part)
     return merged

@@ -326,6 +326,11 @@ def from_array(a: np.ndarray) -> np.ndarray:
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array  with array.copy().)"
         )
+    if a.itemsize and any(s % a.itemsize for s in a.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
     return a.view(np.ndarray)
 
 

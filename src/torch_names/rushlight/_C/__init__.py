@@ -130,3 +130,6 @@ _jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_
     _jit_switch
 )
 _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_set_nvfuser_guard_mode = _jit_switch
+
+
+from . import _functorch as _functorch  # noqa: E402 - it is there without an import of its own
