@@ -32,7 +32,7 @@ FOUND = mpiexec.find()
 needs_mpich = pytest.mark.skipif(FOUND is None or FOUND.kind != "mpich", reason="several hosts without ssh need MPICH's mpiexec")  # fmt: skip
 
 
-def start(rank: int, size: int, port: str, *words: str, inside: tuple[str, ...] = (), **more: str) -> subprocess.Popen:  # fmt: skip
+def start(rank: int, size: int, port: str, *words: str, inside: tuple[str, ...] = (), script: str = "meets.py", **more: str) -> subprocess.Popen:  # fmt: skip
     told = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": port,
@@ -40,7 +40,7 @@ def start(rank: int, size: int, port: str, *words: str, inside: tuple[str, ...] 
         "WORLD_SIZE": str(size),
     }
     return subprocess.Popen(
-        [*inside, sys.executable, str(HERE / "meets.py"), *words], env={**environment(), **told, **more},
+        [*inside, sys.executable, str(HERE / script), *words], env={**environment(), **told, **more},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -68,6 +68,25 @@ def test_ranks_of_several_hosts_are_one_world(hosts: str, tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_ranks_with_a_gpu_each_need_no_mpi() -> None:
+    """NCCL's id goes by the store, and so does all that a script's collectives do on the host."""
+    port, words = free_port(), (str(HERE / "collectives.py"),)
+    told = ended(*[start(r, 2, port, *words, script="gpus_apart.py") for r in range(2)])
+    assert all(code == 0 and "passed derivatives\npassed ids" in text for code, text in told), told
+
+
+def test_ranks_that_share_a_gpu_need_mpi() -> None:
+    port, words = free_port(), (str(HERE / "meets.py"),)
+    told = ended(
+        *[start(r, 2, port, *words, script="gpus_apart.py", TEST_SHARED="1") for r in range(2)]
+    )
+    for code, text in told:
+        assert (
+            code == 3
+            and "2 processes that share GPUs need MPI, and mpi4py is not installed" in text
+        ), told
+
+
 def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
     told = ended(*[start(r, 4, port, TEST_SECONDS="3") for r in (0, 2)])
@@ -86,7 +105,7 @@ def test_a_rank_too_many_is_told_the_size_of_the_world(monkeypatch) -> None:
     for rank in (1, 0, 5):
         with pytest.raises(DistBackendError) as caught:
             if rank == 1:  # it would wait for rank 0, in another process
-                places._arrive(1, 2, places.PrefixStore("places/0", book))
+                places._arrive(1, 2, places.PrefixStore("places/0/0", book))
                 raise DistBackendError
             places.take(rank, 2 if rank == 0 else 6, book)
     assert str(caught.value) == "rank 5 of 6 came to a world of 2"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .mpiexec import library_of
 from .neighbours import Neighbours
 from .reduce_op import PREMUL_SUM, ReduceOp, combine, finish, prepare
 
@@ -39,9 +40,7 @@ class MpiEngine:
     kind = "mpi"
 
     def __init__(self, comm: Any, wait: Callable[[Any, str, bool], None]) -> None:
-        from mpi4py import MPI
-
-        self.mpi = MPI
+        self.mpi = library_of(comm)
         self.comm = comm  # collectives; a second one keeps messages between two ranks apart
         self.pairs = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["nccl_engine", "nccl_module", "nccl_version", "through_the_host"]
+__all__ = ["gpus_for_nccl", "nccl_engine", "nccl_module", "nccl_version", "through_the_host"]
 
 
 def nccl_module() -> Any:
@@ -31,6 +31,24 @@ def nccl_version() -> str | None:
     return f"{number // 10000}.{number % 10000 // 100}.{number % 100}"
 
 
+def own_gpu() -> str:
+    """The GPU that this process works on at the moment, as this host calls it."""
+    from cupy.cuda import runtime
+
+    return runtime.deviceGetPCIBusId(runtime.getDevice())
+
+
+def gpus_for_nccl() -> list[str] | None:
+    """The GPUs that this process may choose from; None where NCCL is missing or there are none."""
+    from ..runtime.cuda import why_not
+
+    if why_not() is not None or nccl_module() is None:
+        return None
+    from cupy.cuda import runtime
+
+    return [runtime.deviceGetPCIBusId(i) for i in range(runtime.getDeviceCount())]
+
+
 def stream_pointer() -> int:
     """The address of the stream that this thread's work goes into."""
     import cupy
@@ -40,14 +58,10 @@ def stream_pointer() -> int:
 
 def nccl_engine(group: Any) -> Any:
     """NCCL for a group, or None: without the library, or when two ranks have the same GPU."""
-    import cupy
-
     from .engine_nccl import NcclEngine
 
     nccl = nccl_module()
-    index = cupy.cuda.runtime.getDevice()
-    bus = cupy.cuda.runtime.deviceGetPCIBusId(index)
-    mine = None if nccl is None else (socket.gethostname(), bus)
+    mine = None if nccl is None else (socket.gethostname(), own_gpu())
     key = nccl.get_unique_id() if nccl is not None and group.rank() == 0 else None
     if group.comm is None:
         places, keys = [mine], [key]
@@ -59,7 +73,7 @@ def nccl_engine(group: Any) -> Any:
         return None
     if len(set(places)) < len(places):
         warnings.warn(
-            "ranks share a GPU, which NCCL refuses: their tensors go through the host by MPI. Where there "
+            "ranks share a GPU, which NCCL refuses: their tensors go through the host. Where there "
             "are more GPUs, call torch.cuda.set_device(LOCAL_RANK) first.",
             stacklevel=2,
         )

@@ -178,7 +178,7 @@ def init_process_group(
     if world_size > 1:
         # The other ranks wait for what this one computes, and messages go past the door.
         bar("several processes compute together")
-    world, comm = meet(rank, world_size, init_method, store, timeout)
+    world, comm = meet(rank, world_size, init_method, store, timeout, name)
     group = ProcessGroup(world, range(world_size), "default_pg", name, limit, comm)
     world.groups[group.group_name] = group
     GroupMember.WORLD = group
@@ -280,11 +280,9 @@ def new_group(
         if member and len(chosen) > 1:
             comm = _local_comm(parent, chosen)
     elif parent.comm is not None:
-        from mpi4py import MPI
-
         parent.begin("new_group")
         parent.engine("cpu").barrier()  # Split blocks, and would not say who is missing
-        color = 0 if member else MPI.UNDEFINED
+        color = 0 if member else mpiexec.library_of(parent.comm).UNDEFINED
         made = parent.comm.Split(color, chosen.index(world.rank) if member else 0)
         comm = made if member and len(chosen) > 1 else None
     if not member:

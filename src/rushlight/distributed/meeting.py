@@ -19,8 +19,10 @@ from ..base.config import adopt, launcher
 from ..base.locks import new_lock
 from . import frames, mpiexec, places, sends, slurm
 from .errors import DistBackendError
+from .gpus import gpus_for_nccl
 from .groups import World
 from .store import FileStore, Store, TCPStore, connect
+from .store_comm import StoreComm
 
 __all__ = ["Meeting", "meet", "rendezvous"]
 
@@ -167,12 +169,15 @@ def _finish_child() -> None:
 
 def _finish() -> None:
     presence, mpi = _End.meeting.presence, _End.meeting.mpi
-    if _End.failed or (presence is not None and presence.broken) or mpi is None:
+    if _End.failed or (presence is not None and presence.broken):
         return
     if presence is not None:
         presence.leave()
         threading.Thread(target=_not_for_ever, args=(presence,), daemon=True).start()
-    if not mpi.Is_finalized():
+        if mpi is None and presence.store.server is not None:
+            while len(presence.left) < _End.meeting.size:  # as MPI_Finalize: they may still read
+                time.sleep(0.01)
+    if mpi is not None and not mpi.Is_finalized():
         mpi.Finalize()
 
 
@@ -190,6 +195,7 @@ class Meeting:
 
     mpi: Any = None
     presence: Any = None
+    worlds = size = 0  # how many were made without MPI, and of how many ranks the last one is
     by_store = False  # whether the ranks became one world by a store that all of them reach
 
     @classmethod
@@ -300,20 +306,25 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
 
 
 def meet(
-    rank: int, size: int, init_method: str | None, given: Store | None, timeout: Any
+    rank: int, size: int, init_method: str | None, given: Store | None, timeout: Any, backend: str
 ) -> tuple[World, Any]:
-    """Find the other ranks: the world, and MPI's communicator in the order of the ranks."""
+    """Find the other ranks: the world, and a communicator in the order of the ranks, MPI's or a store's."""
     if size == 1:
         return World(rank, size, given), None
-    reason = mpiexec.why_not() if Meeting.mpi is None else None
+    gpus = gpus_for_nccl() if backend == "nccl" else None
+    reason = mpiexec.why_not() if Meeting.mpi is None and not gpus else None
     if reason is not None:
         raise DistBackendError(f"a world of {size} processes needs MPI, and {reason}")
     store = given
     place = mpiexec.place()
     if Meeting.mpi is None and place is None:
-        store = store or store_for(init_method, rank, size, timeout)
-        places.take(rank, size, store)
+        if store is None:
+            known = Meeting.presence  # of the world before, whose store still serves
+            store = known.store if known else store_for(init_method, rank, size, timeout)
+        book = places.take(rank, size, store, gpus, Meeting.worlds)
         Meeting.by_store = True
+        if book is not None:
+            return _without_mpi(World(rank, size, store), book)
     elif store is None and launcher("MASTER_PORT") is not None:
         store = store_for(init_method, rank, size, timeout)
     mpi = Meeting.start()
@@ -326,6 +337,16 @@ def meet(
     comm = mpi.COMM_WORLD.Split(0, rank)
     world = World(rank, size, store)
     _be_present(world, comm)
+    return world, comm
+
+
+def _without_mpi(world: World, book: Store) -> tuple[World, Any]:
+    """A world whose tensors NCCL moves."""
+    Meeting.worlds, Meeting.size = Meeting.worlds + 1, world.size
+    comm = StoreComm(book, "world", world.rank, world.size)
+    _be_present(world, comm)
+    if Meeting.worlds == 1:
+        leave_well(Meeting)
     return world, comm
 
 

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..base.config import launcher
 
-__all__ = ["Mpiexec", "find", "why_not"]
+__all__ = ["Mpiexec", "find", "library_of", "why_not"]
 
 INSTALL = "pip install 'rushlight[mpi]'"
 
@@ -57,6 +57,11 @@ class Mpiexec(NamedTuple):
         if self.kind == "mpich":
             return ["-envlist", ",".join(names)] if names else []
         return [word for name in names for word in ("-x", name)]
+
+
+def library_of(comm: Any) -> Any:
+    """The module that a communicator comes from, with its constants: mpi4py.MPI, or `store_comm.py`."""
+    return sys.modules[type(comm).__module__]
 
 
 def why_not() -> str | None:

@@ -72,13 +72,19 @@ while mine and lives(mine):
 _TOLD = 'exec "$RUSHLIGHT_PYTHON" -I -S -c "$0" "$RUSHLIGHT_FOLDER" "$RUSHLIGHT_PID"'
 
 
-def take(rank: int, size: int, store: Store) -> None:
-    """Take a place for rank `rank` in an MPI world of `size`; afterwards MPI can be started in this process."""
+def take(
+    rank: int, size: int, store: Store, gpus: list[str] | None = None, nth: int = 0
+) -> Store | None:
+    """Take a place for rank `rank` in an MPI world of `size`; afterwards MPI can be started in this process.
+
+    `gpus` are those that NCCL could use. Where every rank can have one of its own no MPI is needed: what they have to
+    tell each other goes by the store that is answered. `nth` counts such worlds of these processes.
+    """
     reason = mpiexec.why_not()
-    if reason is not None:
+    if reason is not None and not gpus:
         raise DistBackendError(f"a world of {size} processes needs MPI, and {reason}")
-    book = PrefixStore(f"places/{launcher('TORCHELASTIC_RESTART_COUNT') or 0}", store)
-    _arrive(rank, size, book)
+    book = PrefixStore(f"places/{launcher('TORCHELASTIC_RESTART_COUNT') or 0}/{nth}", store)
+    _arrive(rank, size, book, gpus)
     if rank == 0:
         _publish(book, _plan(size, book))
     plan = json.loads(_heard(book, "plan", rank))
@@ -88,6 +94,10 @@ def take(rank: int, size: int, store: Store) -> None:
     number, place = plan["places"].get(str(rank), (None, None))
     if number is None:
         raise DistBackendError(f"rank {rank} of {size} came to a world of {len(plan['places'])}")
+    if plan.get("gpus"):
+        return book
+    if reason is not None:
+        raise DistBackendError(f"{size} processes that share GPUs need MPI, and {reason}")
     host = plan["hosts"][number]
     if host["ranks"][0] == rank:
         book.set(f"folder/{number}", _opened(host, plan))
@@ -95,6 +105,7 @@ def take(rank: int, size: int, store: Store) -> None:
     if folder.startswith("error:"):
         raise DistBackendError(folder.removeprefix("error:"))
     _adopt_place(folder, place)
+    return None
 
 
 def _be_heard(rank: int, size: int, book: Store) -> None:
@@ -149,9 +160,15 @@ def _ports() -> tuple[str, str] | None:
 # -- who came ---------------------------------------------------------------------------------------------------------
 
 
-def _arrive(rank: int, size: int, book: Store) -> None:
+def _arrive(rank: int, size: int, book: Store, gpus: list[str] | None = None) -> None:
     """Say who this is; a rank that came twice ends the meeting, or is refused where it is over."""
-    came = {"rank": rank, "size": size, "pid": os.getpid(), "name": socket.gethostname()}
+    came: dict[str, Any] = {
+        "rank": rank,
+        "size": size,
+        "pid": os.getpid(),
+        "name": socket.gethostname(),
+        "gpus": gpus,
+    }
     came |= {"host": _host(), "version": __version__, "mpi": list(mpiexec.find() or ())[1:]}
     came["address"], came["first"] = _addresses(book)
     if book.add(f"joined/{rank}", 1) > 1:
@@ -236,7 +253,16 @@ def _plan(size: int, book: Store) -> dict[str, Any]:
     number = {rank: i for i, ranks in enumerate(groups) for rank in ranks}
     plan: dict[str, Any] = {"places": {r: [number[r], place] for place, r in enumerate(order)}}
     plan["hosts"] = [{"ranks": ranks, "line": None} for ranks in groups]
-    return plan if len(groups) == 1 else plan | _several(came, plan["hosts"])
+    plan["gpus"] = _gpus_are_enough(came)
+    return plan if plan["gpus"] or len(groups) == 1 else plan | _several(came, plan["hosts"])
+
+
+def _gpus_are_enough(came: list[dict[str, Any]]) -> bool:
+    """Whether every rank can have a GPU of its own, on a machine that others may see as several hosts."""
+    machines: dict[str, list[list[str]]] = {}
+    for one in came:
+        machines.setdefault(one["host"].partition("/")[0], []).append(one["gpus"] or [])
+    return all(all(seen) and len(set().union(*seen)) >= len(seen) for seen in machines.values())
 
 
 def _mismatch(first: dict[str, Any], other: dict[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from ..base.locks import new_lock
 from ..futures import Future
 from .errors import DistBackendError
+from .mpiexec import library_of
 
 __all__ = ["RequestWork", "StreamWork", "Work", "GroupThread"]
 
@@ -195,11 +196,9 @@ class RequestWork(Work):
         return True
 
     def _test(self) -> bool:
-        from mpi4py import MPI
-
-        status = MPI.Status()
         if self._done:
             return True
+        status = library_of(self._request).Status()
         if not self._request.Test(status):
             return False
         self._done = True
