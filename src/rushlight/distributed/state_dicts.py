@@ -51,8 +51,8 @@ def cleaned(name: str) -> str:
 
 
 def _name(name: str, model: Any) -> str:
-    """A parameter's name without wrappers; DDP, the outermost one, has a `_reducer`."""
-    return cleaned(name.removeprefix("module.") if hasattr(model, "_reducer") else name)
+    """A parameter's name without wrappers; DDP, the outermost one, has a `reducer`."""
+    return cleaned(name.removeprefix("module.") if hasattr(model, "reducer") else name)
 
 
 def _state_of(model: Any) -> dict[str, Any]:

@@ -37,9 +37,10 @@ class Request:
     """What is under way: `arrived` answers None until it is there."""
 
     def __init__(
-        self, arrived: Callable[[], int | None], forget: Callable[[], None] = Status
+        self, arrived: Callable[[], int | None], forget: Callable[[], Any] = Status
     ) -> None:
-        self._arrived, self._forget, self._source = arrived, forget, None
+        self._arrived, self._forget = arrived, forget
+        self._source: int | None = None
 
     def Test(self, status: Status | None = None) -> bool:
         if self._source is None:
@@ -66,8 +67,9 @@ def _bytes(of: Any) -> bytes:
 
 
 def _put(into: Any, raw: bytes) -> None:
-    a = _array(into)
-    a.reshape(-1).view(np.uint8)[: len(raw)] = np.frombuffer(raw, np.uint8)
+    if into is not None:
+        flat = _array(into).reshape(-1).view(np.uint8)
+        flat[: len(raw)] = np.frombuffer(raw, np.uint8)
 
 
 class StoreComm:
@@ -116,7 +118,7 @@ class StoreComm:
     Iallgatherv = Iallgather
 
     def Igather(self, mine: Any, out: Any, root: int) -> Request:
-        return self._post(_bytes(mine), lambda parts: out and _put(out, b"".join(parts)))
+        return self._post(_bytes(mine), lambda parts: _put(out, b"".join(parts)))
 
     def Ibcast(self, a: Any, root: int) -> Request:
         mine = _bytes(a) if self._rank == root else b""

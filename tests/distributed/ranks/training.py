@@ -100,7 +100,7 @@ def ddp():
         wrapped = DDP(network(), **option)
         near(train(wrapped, sgd(wrapped.parameters()), 30), alone[:30], 1e-6, option)
         if "bucket_cap_mb" in option:
-            assert len(wrapped._reducer.buckets) > 2
+            assert len(wrapped.reducer.buckets) > 2
     wrapped = DDP(network())
     near(train(wrapped, sgd(wrapped.parameters()), 30, parts=2), alone[:30], 1e-6, "no_sync")
     wrapped = DDP(network(), bucket_cap_mb=0.001)
@@ -145,7 +145,7 @@ def overlap():
     with rl.profiler.profile() as p:
         ((wrapped(x) - y) ** 2).mean().backward()
     told = [e for e in p.events() if e.name == "mpi:all_reduce"]
-    assert len(told) == len(wrapped._reducer.buckets)
+    assert len(told) == len(wrapped.reducer.buckets)
     assert sum(e.self_cpu_memory_usage for e in told) == sum(q.nbytes for q in wrapped.parameters())
     assert {e.thread for e in told}.isdisjoint(e.thread for e in p.events() if e not in told)
 

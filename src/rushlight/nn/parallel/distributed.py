@@ -106,7 +106,7 @@ class DistributedDataParallel(Module, Joinable):
         self.parameters_to_ignore = ignored
         named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
         self._shared = [(n, p) for n, p in named if p.requires_grad]
-        self._reducer: Reducer | None = None
+        self.reducer: Reducer | None = None
         self._exchange: Any = (
             None  # the communication hook; a compiled step checks whether it has changed
         )
@@ -118,8 +118,8 @@ class DistributedDataParallel(Module, Joinable):
             self._start()
 
     def _start(self) -> None:
-        if self._reducer is None:
-            self._reducer = Reducer(
+        if self.reducer is None:
+            self.reducer = Reducer(
                 [p for _, p in self._shared], [n for n, _ in self._shared], self.process_group,
                 self.bucket_bytes_cap / 2**20, self.find_unused_parameters,
                 self.gradient_as_bucket_view, self.static_graph,
@@ -169,7 +169,7 @@ class DistributedDataParallel(Module, Joinable):
     # -- forward ----------------------------------------------------------------------------------
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        reducer = self._reducer
+        reducer = self.reducer
         if reducer is None:
             return self.module(*inputs, **kwargs)
         sync = here.grad and self.require_backward_grad_sync
@@ -184,7 +184,7 @@ class DistributedDataParallel(Module, Joinable):
                 self._send(buffers, self._sender())
         out = self.module(*inputs, **kwargs)
         if sync:
-            reducer.prepare([t for t in tree_leaves(out) if isinstance(t, Tensor)])
+            reducer.prepare_for_backward([t for t in tree_leaves(out) if isinstance(t, Tensor)])
         else:
             reducer.expects = False
         return out
@@ -223,10 +223,10 @@ class DistributedDataParallel(Module, Joinable):
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._start()
-        assert self._reducer is not None
-        if self._reducer.hook is not None:
+        assert self.reducer is not None
+        if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")  # fmt: skip
-        self._reducer.hook, self._reducer.hook_state = hook, state
+        self.reducer.hook, self.reducer.hook_state = hook, state
         self._exchange = hook
 
     def _get_ddp_logging_data(self) -> dict[str, Any]:
@@ -235,8 +235,8 @@ class DistributedDataParallel(Module, Joinable):
 
     def _set_static_graph(self) -> None:
         self.static_graph = True
-        if self._reducer is not None:
-            self._reducer.static_graph = True
+        if self.reducer is not None:
+            self.reducer.static_graph = True
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Any, names: Any) -> None:
@@ -244,7 +244,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("process_group", "_reducer"):
+        for name in ("process_group", "reducer"):
             state[name] = None
         return state
 
@@ -310,7 +310,7 @@ class _DdpJoinHook(JoinHook):
 
     def main_hook(self) -> None:
         ddp = self.ddp
-        reducer = ddp._reducer
+        reducer = ddp.reducer
         if reducer is None:
             return
         flags = zeros(2, device=ddp.join_device)
@@ -327,10 +327,10 @@ class _DdpJoinHook(JoinHook):
     def post_hook(self, is_last_joiner: bool) -> None:
         """Send the model of a rank that had the most batches to all ranks."""
         ddp = self.ddp
-        if ddp._reducer is not None:
+        if ddp.reducer is not None:
             source = ddp._last_with_a_batch(is_last_joiner)
             ddp._send([*ddp.module.parameters(), *ddp._buffers_to_send()], source)
-            ddp._reducer.factor = None
+            ddp.reducer.factor = None
 
 
 def _pieces(tensors: list[Tensor]) -> Iterator[list[Tensor]]:

@@ -129,7 +129,7 @@ class Reducer:
 
     # -- one pass ---------------------------------------------------------------------------------
 
-    def prepare(self, outputs: list[Tensor]) -> None:
+    def prepare_for_backward(self, outputs: list[Tensor]) -> None:
         """Get ready for a backward pass with an exchange; called at the end of forward."""
         if self.open:
             raise RuntimeError(self._unfinished())
@@ -232,7 +232,7 @@ class Reducer:
             for i in sorted(set(range(len(self.params))) - self.used):
                 self._arrived(i)
         if self.next < len(self.buckets):
-            return  # not all parameters took part: the next `prepare` raises the error, as PyTorch does
+            return  # not all parameters took part: the next forward raises the error, as PyTorch does
         self.open = self.expects = False
         if self.static_graph and self.static_used is None:
             self.static_used = set(self.used)
