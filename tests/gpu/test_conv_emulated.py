@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rushlight  # noqa: F401 - defines the kernels whose bodies are compared with
-from cuda_on_host import KERNELS, compiled, needs_compiler
+from cuda_on_host import kernels, needs_compiler
 from rushlight.runtime.cuda.small.conv_sizes import ConvShape
 from rushlight.runtime.cuda.small.conv_tiling import Job, cuts, taps_tile, weight_tile
 from rushlight.runtime.door import KERNELS as BODIES
@@ -16,33 +16,18 @@ from test_cuda_emulated import blank, near, random
 
 pytestmark = needs_compiler
 
-FORWARD = "conv_small((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (u8*)p[5], n[0], {n[1], n[2], n[3], n[4]})"
-WEIGHT = "{}((T*)p[0], (u8*)p[1], (T*)p[2], (T*)p[3], (T*)p[4], (A*)p[5], (unsigned*)p[6], n[0])"
+STRIDES = (ctypes.c_int * 4)()  # of dense images: not read
 MANY = 4096  # images for which a cut is made that then computes fewer
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """run(file, call, constants, grid, threads, arrays, numbers), compiled for these constants."""
-    folder = tmp_path_factory.mktemp("emulated")
+    """run(kernel, constants, grid, threads, *values), compiled for these constants."""
 
-    def go(file, call, constants, grid, threads, arrays, numbers):
-        text = (KERNELS / "common.cu").read_text() + "".join(
-            f"#define {k} {v}\n" for k, v in {**constants, "ASYNC": 1}.items()
+    def go(name, constants, grid, threads, *values):
+        kernels(tmp_path_factory.mktemp("emulated"), name, [name], **constants, ASYNC=1)(
+            name, grid, threads, *values
         )
-        body = (KERNELS / file).read_text()
-        text += body.replace(
-            "extern __shared__ __align__(16) char room[];", "static char* room = shared;"
-        )
-        entry = (
-            f'extern "C" void go(unsigned x, unsigned y, unsigned z, unsigned t, void** p, int* n) {{\
-            launch({{x, y, z}}, t, [=] {{ {call}; }}); }}'
-        )
-        number = len(list(folder.iterdir()))
-        shared = "alignas(64) static char shared[1 << 18];"
-        library = compiled(folder, str(number), f"{shared}\n{text}\n{entry}")
-        pointers = (ctypes.c_void_p * 8)(*[None if a is None else a.ctypes.data for a in arrays])
-        library.go(*grid, threads, pointers, (ctypes.c_int * 8)(*numbers))
 
     return go
 
@@ -97,8 +82,8 @@ def test_convolution_with_pool(run, layer, images):
     constants = windows(*layer.window, FROM=1) | {"POOL": 1, "RELU": 1}
     grid = (1, *cut.grid(1)[1:]) if cut.buffers == 2 else cut.grid(1)
     run(
-        "conv_small.cu", FORWARD, {**s.constants(), **cut.constants(), **constants}, grid, cut.threads,
-        (layer.x, None, layer.w, layer.b, top, places), (s.images,),
+        "conv_small", {**s.constants(), **cut.constants(), **constants}, grid, cut.threads,
+        layer.x, None, layer.w, layer.b, top, places, s.images, STRIDES,
     )  # fmt: skip
     near(top, layer.top)
     assert (places != layer.places).mean() < 0.01  # sums in another order may change a tie
@@ -111,9 +96,8 @@ def test_gradient_of_the_input(run, layer, images):
     gx = blank(*layer.gx.shape)
     grid = (1, *cut.grid(1)[1:]) if cut.buffers == 2 else cut.grid(1)
     run(
-        "conv_small.cu", FORWARD,
-        {**s.constants(), **cut.constants(), **windows(*layer.window, FROM=2)}, grid, cut.threads,
-        (layer.g, layer.places, layer.w, None, gx, None), (s.images,),
+        "conv_small", {**s.constants(), **cut.constants(), **windows(*layer.window, FROM=2)}, grid, cut.threads,
+        layer.g, layer.places, layer.w, None, gx, None, s.images, STRIDES,
     )  # fmt: skip
     near(gx, layer.gx)
 
@@ -128,9 +112,8 @@ def test_gradients_of_weight_and_bias(run, layer, kind, groups):
     gw, gb = blank(*layer.gw.shape), blank(*layer.gb.shape)
     counters = np.zeros(2048, np.uint32)
     run(
-        f"conv_small_{kind}.cu", WEIGHT.format(f"conv_small_{kind}"),
-        {**s.constants(), **constants, **windows(*layer.window, FROM=2)}, grid, tile["threads"],
-        (layer.g, layer.places, layer.x, gw, gb, blank(1 << 16), counters), (s.images,),
+        f"conv_small_{kind}", {**s.constants(), **constants, **windows(*layer.window, FROM=2)}, grid, tile["threads"],
+        layer.g, layer.places, layer.x, gw, gb, blank(1 << 16), counters, s.images,
     )  # fmt: skip
     near(gw, layer.gw)
     near(gb, layer.gb)

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
-import re
-
 import numpy as np
 import pytest
 
-from cuda_on_host import KERNELS, compiled, needs_compiler
+from cuda_on_host import kernels, needs_compiler
 
 pytestmark = needs_compiler
 
-# What only a GPU's assembler understands, and what stands for it here.
-ASSEMBLY = [
-    (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
-    (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
-    (r"extern __shared__ (__align__\(\d+\)) char room\[\];", r"static \1 char room[1 << 17];"),
-]
-LAUNCHES = {
-    "dense_few": {"linear_4": "pppp iiii", "linear_16": "pppp iiii",
-                  "linear_backward_4": "ppppppp iiii", "linear_backward_16": "ppppppp iiii"},
-    "dense_tile": dict.fromkeys(("nn", "nt", "tn"), "ppppppup iiiii"),
-    "dense_thin": {"head_32": "pppp iiii", "head_128": "pppp iiii", "head_input": "pppp iii"},
-}  # fmt: skip
-
-
-def text_of(file: str) -> str:
-    text = (KERNELS / "common.cu").read_text() + (KERNELS / f"{file}.cu").read_text()
-    for found, instead in ASSEMBLY:
-        text = re.sub(found, instead, text)
-    entries = []
-    for name, parameters in LAUNCHES[file].items():
-        pointers, numbers = parameters.split()
-        values = [f"(float*)p[{i}]" for i in range(len(pointers))]
-        if file == "dense_tile":
-            values[7] = "(unsigned*)p[7]"
-        values += [f"n[{i}]" for i in range(len(numbers))]
-        entries.append(
-            f'extern "C" void run_{name}(unsigned x, unsigned y, unsigned z, unsigned threads, void** p, int* n)'
-            f" {{ launch({{x, y, z}}, threads, [=] {{ {name}({', '.join(values)}); }}); }}"
-        )
-    return f"{text}\n" + "\n".join(entries)
+NAMES = {
+    "dense_few": ("linear_4", "linear_16", "linear_backward_4", "linear_backward_16"),
+    "dense_tile": ("nn", "nt", "tn"),
+    "dense_thin": ("head_32", "head_128", "head_input"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +21,10 @@ def run(tmp_path_factory):
     """Compile on first use; run(file, kernel, grid, threads, arrays, numbers)."""
     folder, loaded = tmp_path_factory.mktemp("emulated"), {}
 
-    def library(file):
-        if file not in loaded:
-            loaded[file] = compiled(folder, file, text_of(file))
-        return loaded[file]
-
     def call(file, kernel, grid, threads, arrays, numbers):
-        pointers = (ctypes.c_void_p * len(arrays))(
-            *[None if a is None else a.ctypes.data for a in arrays]
-        )
-        getattr(library(file), f"run_{kernel}")(
-            *grid, threads, pointers, (ctypes.c_int * len(numbers))(*numbers)
-        )
+        if file not in loaded:
+            loaded[file] = kernels(folder, file, NAMES[file])
+        loaded[file](kernel, grid, threads, *arrays, *numbers)
 
     return call
 

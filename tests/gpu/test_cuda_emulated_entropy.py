@@ -2,60 +2,36 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import ml_dtypes
 import numpy as np
 import pytest
 
-from cuda_on_host import KERNELS as FILES
-from cuda_on_host import compiled, needs_compiler
+import cuda_on_host
+from cuda_on_host import needs_compiler
 from rushlight.runtime.door import KERNELS
 
 pytestmark = needs_compiler
 
 TYPES = {"float": np.float32, "double": np.float64, "bf16_t": ml_dtypes.bfloat16}
 MODES = {"none": 0, "mean": 1, "sum": 2}
-POINTERS = {
-    "cross_entropy_4": "T LABEL L A A unsigned",
-    "cross_entropy_32": "T LABEL L A A unsigned",
-    "cross_entropy_block": "T LABEL L A A unsigned",
-    "cross_entropy_step_32": "T LABEL L L T A unsigned",
-    "cross_entropy_grad": "L T A LABEL T A",
-    "cross_entropy_grad_block": "L T A LABEL T A",
-}
-
-
-def text_of(stored: str, wide: int) -> str:
-    computed = "double" if stored == "double" else "float"
-    lines = [f"#define NT {stored}", f"#define NA {computed}", f"#define WIDE {wide}"]
-    lines += [(FILES / f"{f}.cu").read_text() for f in ("common", "cross_entropy")]
-    for name, types in POINTERS.items():
-        arrays = ", ".join([f"({t}*)p[{i}]" for i, t in enumerate(types.split())])
-        lines.append(
-            f'extern "C" void run_{name}(unsigned blocks, unsigned threads, void** p, i64 rows, int n, i64 ignore,'
-            f" int mode) {{ launch({{blocks, 1, 1}}, threads, [=] {{ {name}({arrays}, rows, n, ignore, mode); }}); }}"
-        )
-    return "\n".join(lines)
+NAMES = """cross_entropy_4 cross_entropy_32 cross_entropy_block cross_entropy_step_32
+    cross_entropy_grad cross_entropy_grad_block""".split()
 
 
 class Entropy:
     """The kernels for one stored type and one type of loss."""
 
     def __init__(self, folder, stored: str, wide: int) -> None:
-        self.library = compiled(folder, f"entropy_{stored}_{wide}", text_of(stored, wide))
+        wider = "double" if stored == "double" else "float"
+        self.go = cuda_on_host.kernels(
+            folder, "cross_entropy", NAMES, NT=stored, NA=wider, WIDE=wide, LABEL="i64"
+        )
         self.dtype = np.dtype(TYPES[stored])
         self.computed = np.dtype(np.float64 if stored == "double" else np.float32)
         self.loss = self.computed if wide else self.dtype
 
     def run(self, name, blocks, threads, arrays, rows, n, ignore, reduction) -> None:
-        pointers = (ctypes.c_void_p * len(arrays))(
-            *[None if a is None else a.ctypes.data for a in arrays]
-        )
-        getattr(self.library, f"run_{name}")(
-            blocks, threads, pointers, ctypes.c_longlong(rows), n, ctypes.c_longlong(ignore),
-            MODES[reduction],
-        )  # fmt: skip
+        self.go(name, (blocks,), threads, *arrays, rows, n, ignore, MODES[reduction])
 
     def forward(self, name, x, target, reduction, blocks=3, threads=64):
         out = np.full(len(x) if reduction == "none" else 1, 7, self.loss)

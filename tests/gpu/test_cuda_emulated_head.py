@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
 import pytest
 
-from cuda_on_host import KERNELS, compiled, needs_compiler
+from cuda_on_host import kernels, needs_compiler
 from rushlight.runtime.cuda.small.head_sizes import (
     HeadCut,
     is_joined_head,
@@ -22,20 +20,6 @@ MODES = {"none": 0, "mean": 1, "sum": 2}
 LABELS = {"int64": "i64", "uint8": "u8"}
 STEP = "x w bias target gy mask loss g gx logits words".split()
 WHOLE = "x w bias target gy mask loss gx gw gb logits".split()
-ENTRY = """
-extern "C" void run_{name}(unsigned blocks, unsigned threads, void** p, int m, int k, i64 ignore, int mode) {{
-    launch({{blocks, 1, 1}}, threads, [=] {{ {name}({arrays}, m, k, ignore, mode); }});
-}}
-"""
-
-
-def text_of(name: str, order: list[str], constants: dict) -> str:
-    """The source with its constants, and a function that launches one kernel."""
-    types = {"target": constants["LABEL"], "words": "Word"}
-    arrays = ", ".join([f"({types.get(a, 'float')}*)p[{i}]" for i, a in enumerate(order)])
-    files = [(KERNELS / f"{f}.cu").read_text() for f in ("common", "head")]
-    defined = [f"#define {k} {v}" for k, v in constants.items()]
-    return "\n".join([*defined, *files, ENTRY.format(name=name, arrays=arrays)])
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +33,9 @@ def run(tmp_path_factory):
         constants = {"CLASSES": arrays["w"].shape[0], "LABEL": label, **cut.constants()}
         key = (name, *constants.values())
         if key not in loaded:
-            text = text_of(name, order, constants)
-            loaded[key] = compiled(folder, "_".join(map(str, key)), text)
+            loaded[key] = kernels(folder, "head", [name], **constants)
         found = [arrays.get(a) for a in order]
-        pointers = (ctypes.c_void_p * len(order))(
-            *[None if a is None else a.ctypes.data for a in found]
-        )
-        getattr(loaded[key], f"run_{name}")(
-            blocks, cut.team * cut.teams, pointers, m, k, ctypes.c_longlong(ignore), mode
-        )
+        loaded[key](name, (blocks,), cut.team * cut.teams, *found, m, k, ignore, mode)
 
     return call
 

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from cuda_on_host import KERNELS as FOLDER
-from cuda_on_host import compiled, needs_compiler
+import cuda_on_host
+from cuda_on_host import needs_compiler
 from rushlight.capture.joined import norms  # noqa: F401 - makes the joined kernels
 from rushlight.runtime.door import KERNELS
 
 pytestmark = needs_compiler
 
 BLOCK, EACH, EPS, MOMENTUM = 512, 256, 1e-5, 0.3
-NUMBERS = "int C, int inner, i64 images"
-# Kernel -> pointers' types, then the numbers after C, inner and images.
-ENTRIES = {
-    "statistics": (["T", "A", "unsigned", "A", "A", "A", "A", "i64"], "i64 n, double eps, double m, double b"),
-    **dict.fromkeys(("apply", "apply_relu", "apply_add_relu", "apply_eval", "apply_eval_add_relu"),
-                    (["T", "NW", "NW", "NS", "NS", "T", "T"], "double eps")),
-    **dict.fromkeys(("grad_sums_plain", "grad_sums_relu", "grad_sums_add_relu"),
-                    (["T", "T", "T", "T", "NW", "NW", "A", "A", "T", "A", "unsigned", "A", "NW", "NW"], "")),
-    **dict.fromkeys(("slopes_plain", "slopes_relu"),
-                    (["T", "T", "NW", "NW", "A", "A", "A", "T"], "double by")),
-}  # fmt: skip
+NAMES = """statistics apply apply_relu apply_add_relu apply_eval apply_eval_add_relu
+    grad_sums_plain grad_sums_relu grad_sums_add_relu slopes_plain slopes_relu""".split()
 
 
 class Form(NamedTuple):
@@ -50,30 +40,15 @@ FORMS = [
 ]
 
 
-def entry(name: str, types: list[str], numbers: str) -> str:
-    rest = f", {numbers}" if numbers else ""
-    values = [f"({t}*)p[{i}]" for i, t in enumerate(types)]
-    values += [part.split()[-1] for part in f"{NUMBERS}{rest}".split(", ")]
-    return (
-        f'extern "C" void run_{name}(unsigned x, unsigned y, unsigned threads, void** p, {NUMBERS}{rest})'
-        f" {{ launch({{x, y, 1}}, threads, [=] {{ {name}({', '.join(values)}); }}); }}"
-    )
-
-
 @pytest.fixture(scope="module", params=FORMS, ids=lambda f: f"{f.stored}-{f.last}-{f.vw}")
 def kernels(request, tmp_path_factory):
     """The form and run(kernel, grid, arrays, *numbers)."""
     form: Form = request.param
-    folder = tmp_path_factory.mktemp("norm")
     wide = "double" if form.stored == "double" else "float"
-    macros = {"NT": form.stored, "NA": wide, "NW": wide, "VW": form.vw, "LAST": form.last,
-              "ACROSS": form.across, "IX": "unsigned"}  # fmt: skip
-    text = "\n".join([
-        *[f"#define {k} {v}" for k, v in macros.items()],
-        (FOLDER / "common.cu").read_text(), (FOLDER / "batch_norm.cu").read_text(),
-        *[entry(name, *given) for name, given in ENTRIES.items()],
-    ])  # fmt: skip
-    library = compiled(folder, "norm", text)
+    go = cuda_on_host.kernels(
+        tmp_path_factory.mktemp("norm"), "batch_norm", NAMES,
+        NT=form.stored, NA=wide, NW=wide, NS=wide, VW=form.vw, LAST=form.last, ACROSS=form.across, IX="unsigned",
+    )  # fmt: skip
     inner = int(np.prod(form.shape[2:]))
     images = form.shape[0] * (inner if form.last else 1)
 
@@ -81,14 +56,7 @@ def kernels(request, tmp_path_factory):
         columns = -(-form.shape[1] // (form.across * form.vw)) if form.last else form.shape[1]
         sums = name.startswith(("statistics", "grad_sums"))
         grid = (columns, form.splits) if sums or form.last else (2, 1)
-        pointers = [None if a is None else a.ctypes.data for a in arrays]
-        given = [
-            ctypes.c_double(v) if isinstance(v, float) else ctypes.c_longlong(v) for v in numbers
-        ]
-        getattr(library, f"run_{name}")(
-            *grid, BLOCK if sums else EACH, (ctypes.c_void_p * len(pointers))(*pointers),
-            form.shape[1], inner, ctypes.c_longlong(images), *given,
-        )  # fmt: skip
+        go(name, grid, BLOCK if sums else EACH, *arrays, form.shape[1], inner, images, *numbers)
 
     return form, run
 

@@ -8,29 +8,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cuda_on_host import KERNELS as FOLDER
-from cuda_on_host import compiled, needs_compiler
+from cuda_on_host import kernels, needs_compiler
 from rushlight.operators.layers.pool_kernels import pool_size
 from rushlight.runtime.door import KERNELS
 
 pytestmark = needs_compiler
 
-ENTRIES = """
-inline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::mutex> hold(one); *p += v; }
-%s
-static Win window(int* w) { Win k; memcpy(&k, w, sizeof k); return k; }
-#define LAUNCH(call) launch({2, 1, 1}, 64, [=] { call; })
-extern "C" void run_max(void** p, i64 n, int C, int* w) {
-    Win k = window(w); LAUNCH(max_pool((T*)p[0], (T*)p[1], (i64*)p[2], n, C, k)); }
-extern "C" void run_max_grad(void** p, i64 n, int C, i64 size, i64 out) {
-    LAUNCH(max_pool_grad_last((T*)p[0], (i64*)p[1], (T*)p[2], n, C, size, out)); }
-extern "C" void run_max_grad_meeting(void** p, i64 n, int C, i64 size, i64 out) {
-    LAUNCH(max_pool_grad_last_meeting((T*)p[0], (i64*)p[1], (A*)p[2], n, C, size, out)); }
-extern "C" void run_avg(void** p, i64 n, int C, int* w, int include, int divisor) {
-    Win k = window(w); LAUNCH(avg_pool((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
-extern "C" void run_avg_grad(void** p, i64 n, int C, int* w, int include, int divisor) {
-    Win k = window(w); LAUNCH(avg_pool_grad((T*)p[0], (T*)p[1], n, C, k, include, divisor)); }
-"""
+NAMES = {0: ("max_pool", "avg_pool", "avg_pool_grad"),
+         1: ("max_pool", "avg_pool", "avg_pool_grad", "max_pool_grad_last", "max_pool_grad_last_meeting")}  # fmt: skip
+ADD = "#include <mutex>\ninline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::mutex> hold(one); *p += v; }\n"
 TYPES = {"float": np.float32, "bf16_t": ml_dtypes.bfloat16, "double": np.float64}
 FORMS = [
     ("float", 4),
@@ -50,15 +36,10 @@ WINDOWS = [
 @pytest.fixture(scope="module", params=FORMS, ids=str)
 def library(request, tmp_path_factory):
     name, vw = request.param
+    macros = {"NT": name, "NA": "double" if name == "double" else "float", "LAST": int(vw > 0)}
     folder = tmp_path_factory.mktemp("pool")
-    wide = "double" if name == "double" else "float"
-    macros = {"NT": name, "NA": wide, "LAST": int(vw > 0), "VW": max(vw, 1)}
-    lines = ["#include <mutex>"]
-    lines += [*[f"#define {k} {v}" for k, v in macros.items()], (FOLDER / "common.cu").read_text()]
-    text = (FOLDER / "pool.cu").read_text().replace("extern __shared__", "static")
-    lines.append(ENTRIES % text.replace("char room[]", "char room[1 << 16]"))
-    lib = compiled(folder, "pool", "\n".join(lines))
-    return lib, np.dtype(TYPES[name]), max(vw, 1), last if vw else np.ascontiguousarray
+    run = kernels(folder, "pool", NAMES[macros["LAST"]], ADD, VW=max(vw, 1), **macros)
+    return run, np.dtype(TYPES[name]), max(vw, 1), last if vw else np.ascontiguousarray
 
 
 def last(a):
@@ -75,10 +56,6 @@ def numbers(size, out, kernel, stride, padding, dilation):
     return (ctypes.c_int * 18)(*[v for values, fill in groups for v in three(values, fill)])
 
 
-def pointers(*arrays):
-    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-
-
 def same(a, b, dtype):
     tol = 3e-2 if dtype.itemsize == 2 else 1e-5
     np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=tol, atol=tol)
@@ -86,7 +63,7 @@ def same(a, b, dtype):
 
 @pytest.mark.parametrize("how", WINDOWS, ids=str)
 def test_maxima(library, how):
-    lib, dtype, vw, laid = library
+    run, dtype, vw, laid = library
     size, kernel, stride, padding, dilation, ceil = how
     x = laid(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
     x[0, 0, 1, 1] = np.nan
@@ -96,7 +73,7 @@ def test_maxima(library, how):
         y, index = KERNELS["max_pool"].generic(np, x, **attrs, ceil_mode=ceil)
     mine, places = laid(np.zeros_like(y)), laid(np.zeros_like(index))
     window = numbers(size, y.shape[2:], kernel, stride, padding, dilation)
-    lib.run_max(pointers(x, mine, places), ctypes.c_longlong(y.size // vw), 4, window)
+    run("max_pool", (2,), 64, x, mine, places, y.size // vw, 4, window)
     np.testing.assert_array_equal(mine.astype(np.float64), y.astype(np.float64))
     np.testing.assert_array_equal(places, index)
     g = laid(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
@@ -108,16 +85,16 @@ def test_maxima(library, how):
     )
     wide = np.float64 if dtype == np.float64 else np.float32
     gx = laid(np.zeros(x.shape, wide if overlap else dtype))
-    name = "run_max_grad_meeting" if overlap else "run_max_grad"
-    sizes = [ctypes.c_longlong(int(np.prod(s))) for s in (size, y.shape[2:])]
-    getattr(lib, name)(pointers(g, places, gx), ctypes.c_longlong(g.size), 4, *sizes)
+    name = "max_pool_grad_last_meeting" if overlap else "max_pool_grad_last"
+    sizes = [int(np.prod(s)) for s in (size, y.shape[2:])]
+    run(name, (2,), 64, g, places, gx, g.size, 4, *sizes)
     same(gx, expected, dtype)
 
 
 @pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 3)])
 @pytest.mark.parametrize("how", WINDOWS[:2] + WINDOWS[3:], ids=str)
 def test_means(library, how, include, divisor):
-    lib, dtype, vw, laid = library
+    run, dtype, vw, laid = library
     size, kernel, stride, padding, dilation, ceil = how
     x = laid(np.random.default_rng(0).standard_normal((2, 4, *size)).astype(dtype))
     attrs = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil,
@@ -127,10 +104,10 @@ def test_means(library, how, include, divisor):
     window = numbers(size, out, kernel, stride, padding, dilation)
     mine = laid(np.zeros(y.shape, dtype))
     rest = (4, window, int(include), divisor or 0)
-    lib.run_avg(pointers(x, mine), ctypes.c_longlong(y.size // vw), *rest)
+    run("avg_pool", (2,), 64, x, mine, y.size // vw, *rest)
     same(mine, y, dtype)
     g = laid(np.random.default_rng(1).standard_normal(y.shape).astype(dtype))
     expected = KERNELS["avg_pool_grad"].generic(np, g.astype(np.float64), x_shape=x.shape, **attrs)
     gx = laid(np.zeros(x.shape, dtype))
-    lib.run_avg_grad(pointers(g, gx), ctypes.c_longlong(gx.size // vw), *rest)
+    run("avg_pool_grad", (2,), 64, g, gx, gx.size // vw, *rest)
     same(gx, expected, dtype)

@@ -243,6 +243,18 @@ template <class... P, size_t... I> void call_at(void (*kernel)(P...), void** p, 
 }
 template <class... P> void call_at(void (*kernel)(P...), void** p) { call_at(kernel, p, std::index_sequence_for<P...>{}); }
 
+// A kernel called with eight bytes for each parameter: an address, a number, or where a structure lies.
+template <class P> P of_word(long long word) {
+    if constexpr (std::is_pointer_v<P>) return (P)word;
+    else if constexpr (std::is_floating_point_v<P>) return (P)__builtin_bit_cast(double, word);
+    else if constexpr (std::is_integral_v<P>) return (P)word;
+    else return *(P*)word;
+}
+template <class... P, size_t... I> void call_with(void (*kernel)(P...), long long* words, std::index_sequence<I...>) {
+    kernel(of_word<P>(words[I])...);
+}
+template <class... P> void call_with(void (*kernel)(P...), long long* words) { call_with(kernel, words, std::index_sequence_for<P...>{}); }
+
 // The addresses of copies of the parameters: a captured launch outlives the caller's.
 template <class... P, size_t... I> void** copies_at(void (*)(P...), void** p, std::index_sequence<I...>) {
     return new void*[sizeof...(P) + 1]{(void*)new std::remove_const_t<P>(*(std::remove_const_t<P>*)p[I])..., nullptr};
