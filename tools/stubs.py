@@ -551,12 +551,12 @@ def late_names() -> str:
     text = '"""Made by tools/stubs.py: modules of ops that `import rushlight` leaves out: what each publishes where, and its kernels."""\n\n'
     text += "# fmt: off\nLATE: dict[str, dict[str, str]] = {\n"
     for family, places in sorted(found.items()):
-        text += f'    "{family}": {{\n'
+        entries = []
         for place, names in sorted(places.items()):
-            lines = wrap(" ".join(sorted(set(names))), 108, break_long_words=False)
-            joined = ' "\n         "'.join(lines)
-            text += f'        "{place}": "{joined}",\n'
-        text += "    },\n"
+            lines = wrap(" ".join(sorted(set(names))), 118, break_long_words=False)
+            joined = ' "\n     "'.join(lines)
+            entries.append(f'"{place}": "{joined}"')
+        text += f'    "{family}": {{' + ",\n     ".join(entries) + "},\n"
     return text + "}\n"
 
 
