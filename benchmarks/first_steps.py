@@ -68,7 +68,7 @@ class Parts:
 def watched() -> Parts:
     """Watch what a cold process of ours waits for; names of the GPU's rooms are read here alone."""
     from rushlight.runtime.cuda.code import compile as code
-    from rushlight.runtime.cuda.library import cublaslt, cudnn, cudnn_rnn
+    from rushlight.runtime.cuda.library import cublaslt, cudnn, cudnn_conv, cudnn_graph
 
     def kernel_of(text: str, flags: tuple[str, ...]) -> str:
         asked = [f[8:-3] for f in flags if f.startswith("-DASKED_")]
@@ -85,15 +85,14 @@ def watched() -> Parts:
         "CuPy's kernels",
         lambda source, *_: source[-300:].split("__global__")[-1][:60],
     )
-    parts.watch(cudnn, "frontend", "cuDNN's import")
-    for name in ("_make", "build_first"):
-        parts.watch(cudnn, name, "cuDNN's plans")
-    parts.watch(cudnn, "tune", "cuDNN's choices")
-    parts.watch(cudnn, "handle", "cuDNN's handles")
+    parts.watch(cudnn, "_open", "cuDNN's start")
+    parts.watch(cudnn_graph, "_engines", "cuDNN's engines")
+    parts.watch(cudnn_graph.CudnnPlan, "_build", "cuDNN's plans")
+    parts.watch(cudnn_conv, "tune", "cuDNN's choices")
+    parts.watch(cudnn.CudnnLibrary, "_new_handle", "cuDNN's handles")
     parts.watch(cublaslt.CublasLt, "make", "cuBLASLt's plans")
     parts.watch(cublaslt.CublasLt, "tune", "cuBLASLt's choices")
     parts.watch(cublaslt, "_open", "cuBLASLt's start")
-    del cudnn_rnn
     return parts
 
 

@@ -2,7 +2,7 @@
 
 PYTHONPATH=src python3 tools/gpu_suite.py [--processes 12] [--out results.json] [pytest options]
 
-Needs pytest, hypothesis and cuDNN with its front end (nvidia-cudnn-frontend); without cuDNN it stops, since half of
+Needs pytest, hypothesis and cuDNN; without it it stops, since half of
 the GPU's code would not run, unless `--without-cudnn` is given.
 """
 
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--without-cudnn", action="store_true")
     args, rest = parser.parse_known_args()
     if not args.without_cudnn and _machine()["cudnn"] is None:
-        print("cuDNN or its front end is not installed: see the beginning of this file")
+        print("cuDNN is not installed: see the beginning of this file")
         return 2
     begin = time.time()
     wide = {"COLUMNS": "300"}  # so that each failure's reason stands beside its name

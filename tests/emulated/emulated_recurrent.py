@@ -11,7 +11,7 @@ import torch
 
 import rushlight as rl
 from emulated_sequences import compare
-from rushlight.runtime.cuda.library import cudnn_rnn
+from rushlight.runtime.cuda.library import cudnn, cudnn_rnn
 
 MODES = ("relu", "tanh", "lstm", "gru")
 TYPES = {0: (np.float32, torch.float32), 1: (np.float64, torch.float64)}
@@ -215,6 +215,10 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+def _refuse(*arguments: Any) -> int:
+    return 3
+
+
 def _told(status: int) -> bytes:
     return b"refused"
 
@@ -226,14 +230,16 @@ def library() -> Any:
         cudnnGetVersion=ctypes.CFUNCTYPE(ctypes.c_size_t)(lambda: 91000),
         cudnnGetErrorString=_told,
         **{
-            name: ctypes.CFUNCTYPE(ctypes.c_int, *cudnn_rnn._ARGUMENTS.get(name, one))(fn)
-            for name, fn in FUNCTIONS.items()
+            name: ctypes.CFUNCTYPE(ctypes.c_int, *cudnn._ARGUMENTS.get(name, one))(
+                FUNCTIONS.get(name, _refuse)
+            )
+            for name in (cudnn._ARGUMENTS | FUNCTIONS)
         },
     )
 
 
 def main() -> None:
-    cudnn_rnn._open = library
+    cudnn._open = library
     rl.backends.cudnn.allow_tf32 = False
     for name, how in [
         ("LSTM", {}), ("LSTM", {"num_layers": 2, "bidirectional": True}), ("GRU", {"bias": False}),

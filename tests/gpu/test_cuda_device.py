@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -45,23 +46,32 @@ def test_creation_on_the_gpu() -> None:
         assert rl.zeros(2).is_cuda
 
 
+_COUNTS = """
+import rushlight as rl
+rl.ones(1, device="cuda")
+rl.cuda.empty_cache()
+before = rl.cuda.memory_allocated()
+rl.cuda.reset_peak_memory_stats()
+x = rl.empty(2**20, device="cuda")
+assert rl.cuda.memory_allocated() - before == 2**22
+y = rl.empty(2**21, device="cuda")
+del y
+assert rl.cuda.max_memory_allocated() - before == 2**22 + 2**23
+assert rl.cuda.memory_reserved() >= rl.cuda.memory_allocated()
+del x
+assert rl.cuda.memory_allocated() == before
+rl.cuda.empty_cache()
+free, total = rl.cuda.mem_get_info()
+assert 0 < free <= total and "allocated" in rl.cuda.memory_summary()
+"""
+
+
 def test_memory_is_counted() -> None:
-    rl.cuda.empty_cache()
-    gc.collect()
-    before = rl.cuda.memory_allocated()
-    rl.cuda.reset_peak_memory_stats()
-    x = rl.empty(2**20, device="cuda")
-    assert rl.cuda.memory_allocated() - before == 2**22
-    y = rl.empty(2**21, device="cuda")
-    del y
-    # A kernel that an earlier test had compiled in the background may try itself on a few numbers meanwhile.
-    assert 0 <= rl.cuda.max_memory_allocated() - before - (2**22 + 2**23) <= 2**14
-    assert rl.cuda.memory_reserved() >= rl.cuda.memory_allocated()
-    del x
-    assert rl.cuda.memory_allocated() == before
-    rl.cuda.empty_cache()
-    free, total = rl.cuda.mem_get_info()
-    assert 0 < free <= total and "allocated" in rl.cuda.memory_summary()
+    """In a process of its own: what earlier tests began in the background takes memory when it likes."""
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNTS], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_running_out_is_explained_and_survived() -> None:

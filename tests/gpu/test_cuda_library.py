@@ -58,3 +58,58 @@ def test_captured_optimiser_reads_todays_numbers() -> None:
             graph.launch(stream)
         stream.synchronize()
     assert float(p[0]) == pytest.approx(0.25)
+
+
+def test_a_graph_runs_the_same_from_c_and_from_python() -> None:
+    """Both make the same calls, give the description back, and say what the library answers."""
+    import ctypes
+    import struct
+
+    from rushlight.runtime.cuda.code import launch
+    from rushlight.runtime.cuda.library.cudnn import _run_graph
+
+    if launch._native is None:
+        pytest.skip("the extension is not built")
+    said: list[tuple] = []
+    refused = 0
+
+    def create(kind: int, box: int) -> int:
+        said.append(("create", kind))
+        ctypes.c_void_p.from_address(box).value = 77
+        return 0
+
+    def put(at: int, name: int, kind: int, n: int, values: int) -> int:
+        said.append(("put", at, name, kind, list((ctypes.c_int64 * n).from_address(values))))
+        return 0
+
+    def end(at: int) -> int:
+        said.append(("end", at))
+        return refused
+
+    def execute(handle: int, plan: int, at: int) -> int:
+        said.append(("execute", handle, plan, at))
+        return 0
+
+    def drop(at: int) -> int:
+        said.append(("drop", at))
+        return 0
+
+    i, p = ctypes.c_int, ctypes.c_void_p
+    kinds = ([i, p], [p, i, i, ctypes.c_int64, p], [p], [p, p, p], [p])
+    held = [ctypes.CFUNCTYPE(i, *k)(f) for k, f in zip(kinds, (create, put, end, execute, drop))]
+    functions = struct.pack("5P", *[ctypes.cast(f, p).value for f in held])
+    for refused in (0, 3):
+        answers = []
+        for run in (_run_graph, launch._native.run_graph):
+            said.clear()
+            status = run(functions, 5, 6, struct.pack("3q", 1, 2, 9), [100, 200, 300], 400)
+            answers.append((status, said[:]))
+        assert answers[0] == answers[1]
+        status, calls = answers[0]
+        assert status == refused and calls[-1] == ("drop", 77)
+        assert ("put", 77, 1001, 6, [100, 200, 300]) in calls
+        assert (("execute", 5, 6, 77) in calls) == (not refused)
+    with pytest.raises(ValueError, match="a number for each address"):
+        launch._native.run_graph(functions, 5, 6, struct.pack("2q", 1, 2), [100, 200, 300], 400)
+    with pytest.raises(TypeError):
+        launch._native.run_graph(b"", 5, 6, b"", [], 400)

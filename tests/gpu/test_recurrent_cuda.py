@@ -35,7 +35,7 @@ def exact() -> Any:
 
 
 def has_cudnn() -> bool:
-    from rushlight.runtime.cuda.library.cudnn_rnn import library
+    from rushlight.runtime.cuda.library.cudnn import library
 
     return library() is not None
 

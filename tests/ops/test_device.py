@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,42 +204,6 @@ def test_no_driver_is_seen_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None
     assert "cupy" not in sys.modules
     with pytest.raises(RuntimeError, match="driver is not installed"):
         rl.ones(1, device="cuda")
-
-
-@pytest.mark.parametrize(
-    "version, known",
-    [("1.14.1", True), ("1.9.0", True), ("1.22.1", False), ("1.15.0", False), ("2.0", False), ("", False), ("main", False)],
-)  # fmt: skip
-def test_doubles_go_to_a_front_end_that_is_known_to_be_right(version: str, known: bool) -> None:
-    """cuDNN's of version 1.22.1 computes noise; what nobody has seen is not trusted."""
-    from rushlight.runtime.cuda.library.versions import knows_doubles
-
-    assert knows_doubles(version) is known
-
-
-@pytest.mark.parametrize("before", [False, True])
-def test_the_front_end_is_imported_without_pytorch(before: bool, tmp_path: Path) -> None:
-    """It looks for PyTorch when it is imported and when the first tensor is described: seconds, for nothing."""
-    (tmp_path / "torch.py").write_text("")
-    package = tmp_path / "cudnn"
-    package.mkdir()
-    (package / "__init__.py").write_text(
-        "from . import datatypes\ntry:\n    import torch\nexcept ImportError:\n    torch = None\n"
-    )
-    (package / "datatypes.py").write_text(
-        "from functools import cache\n@cache\ndef is_torch_available():\n    try:\n        import torch\n"
-        "    except ImportError:\n        return False\n    return True\n"
-    )
-    program = (
-        f"{'import torch' if before else ''}\nfrom rushlight.runtime.cuda.library.versions import imported_front_end as front\n"
-        "import sys\nfound = front()\nprint(found.torch is not None, found.datatypes.is_torch_available(), 'torch' in sys.modules)\n"
-        "import torch"
-    )
-    paths = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=300
-    )  # fmt: skip
-    assert (done.stdout.split(), done.stderr) == ([str(before)] * 3, "")
 
 
 def test_doubles_become_half_precision_through_float32(device: str) -> None:

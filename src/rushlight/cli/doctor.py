@@ -215,20 +215,16 @@ def _gpu(rl: Any, i: int) -> list[str]:
 
 
 def _cudnn() -> Finding:
-    """cuDNN and its front end, whose bounds are those that rushlight's package states."""
+    """Whether cuDNN is found."""
     if _no_gpu():
         return Finding("--", ["not needed without a GPU"])
     import rushlight as rl
 
-    own, bound = rl.backends.cudnn.version(), _requirement("nvidia-cudnn-frontend")
-    front = _version("nvidia-cudnn-frontend")
-    todo = "pip install 'rushlight[cuda]' (without it convolutions use slower kernels)"
-    if not own or not front:
-        return Finding("!!", [f"{'cuDNN' if not own else 'its front end'} is missing"], todo)
-    facts = {"version": own, "front_end": front}
-    if bound is not None and not bound.takes(front):
-        return Finding("!!", [f"cuDNN {own}; its front end {front} is not one that was tried"], f"pip install '{bound.text}'", facts)  # fmt: skip
-    return Finding("ok", [f"cuDNN {own}, its front end {front}"], "", facts)
+    own = rl.backends.cudnn.version()
+    if not own:
+        todo = "pip install 'rushlight[cuda]' (without it convolutions use slower kernels)"
+        return Finding("!!", ["cuDNN is missing"], todo)
+    return Finding("ok", [f"cuDNN {own}"], "", {"version": own})
 
 
 def _no_gpu() -> bool:
@@ -374,10 +370,6 @@ def _requirements() -> list[Requirement]:
             bounds = re.sub(r"^\[[^]]*\]", "", package[name.end() :].strip())
             found.append(Requirement(name[0], bounds.strip(), of[1] if of else ""))
     return found
-
-
-def _requirement(name: str) -> Requirement | None:
-    return next((r for r in _requirements() if r.name == name), None)
 
 
 def _extras() -> Finding:

@@ -1,13 +1,10 @@
-"""cuDNN's recurrent layers through ctypes: the library, its descriptors, and where weights lie."""
+"""cuDNN's recurrent layers: their descriptors, and where weights lie."""
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import byref, c_double, c_float, c_int, c_size_t, c_void_p
 from functools import lru_cache
-from importlib import import_module
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import cupy
@@ -15,120 +12,17 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ....base.arrays import DeviceArray
-from ....base.locks import new_rlock
 from ...recurrent import GATES, Recurrence, Way
 from ..code.held import runnable
-from ..memory.streams import current
+from .cudnn import TYPES, CudnnLibrary, CudnnRefused, library
 
-# Numbers of cudnn_graph.h and cudnn_adv.h.
-TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
+# Numbers of cudnn_adv.h.
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 STANDARD, PERSIST_STATIC, PERSIST_SMALL = 0, 1, 3
 _DEFAULT_MATH, _TENSOR_MATH, _FMA_MATH = 0, 1, 3
 _UNPACKED, _PACKED = 0, 1  # two layouts; in both the steps follow each other
-_OLDEST = 8901  # from this version on, lengths need no copy on the device
 
 KEPT = 512  # shapes whose descriptors are kept
-
-
-class CudnnRefused(Exception):
-    """cuDNN does not take these layers."""
-
-
-def _folders() -> list[Path]:
-    try:
-        return [Path(p) / "lib" for p in import_module("nvidia.cudnn").__path__]
-    except ImportError:
-        return []
-
-
-def _open() -> Any:
-    for version in ("9", "8"):
-        name = f"libcudnn.so.{version}"
-        for place in [*[str(folder / name) for folder in _folders()], name]:
-            try:
-                return ctypes.CDLL(place, mode=ctypes.RTLD_GLOBAL)
-            except OSError:
-                continue
-    return None
-
-
-_P, _I, _Z = c_void_p, c_int, c_size_t
-_SPACES = [_Z, _P, _Z, _P, _Z, _P]  # sizes and addresses of weights, working memory, reserve
-_ARGUMENTS = {
-    "cudnnSetStream": [_P, _P],
-    "cudnnSetDropoutDescriptor": [_P, _P, c_float, _P, _Z, c_ulonglong],
-    "cudnnSetRNNDescriptor_v8": [_P, *[_I] * 12, _P, c_uint],
-    "cudnnSetRNNDataDescriptor": [_P, _I, _I, _I, _I, _I, _P, _P],
-    "cudnnSetTensorNdDescriptor": [_P, _I, _I, _P, _P],
-    "cudnnGetTensorNdDescriptor": [_P, _I, _P, _P, _P, _P],
-    "cudnnGetRNNWeightSpaceSize": [_P, _P, _P],
-    "cudnnGetRNNTempSpaceSizes": [_P, _P, _I, _P, _P, _P],
-    "cudnnGetRNNWeightParams": [_P, _P, _I, _Z, _P, _I, _P, _P, _P, _P],
-    "cudnnRNNForward": [_P, _P, _I, *[_P] * 11, *_SPACES],
-    "cudnnRNNBackwardData_v8": [*[_P] * 16, *_SPACES],
-    "cudnnRNNBackwardWeights_v8": [_P, _P, _I, *[_P] * 7, *_SPACES],
-}
-
-
-class CudnnLibrary:
-    """The library, and one handle on each GPU.
-
-    A handle keeps streams and memory of its own, which it makes at its first use: a second one for the
-    stream of a capture would make them inside the capture. So there is one, moved from stream to stream;
-    `lock` keeps threads from using it side by side.
-    """
-
-    def __init__(self, lib: Any) -> None:
-        self.lib = lib
-        self.lock = new_rlock()
-        self.handles: dict[int, tuple[int, int]] = {}  # GPU -> handle, the stream it is set to
-        lib.cudnnGetVersion.restype = c_size_t
-        lib.cudnnGetErrorString.restype = c_char_p
-        for name, types in _ARGUMENTS.items():
-            getattr(lib, name).argtypes = types
-
-    def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self.lib, name)(*arguments)
-        if status:
-            told = (self.lib.cudnnGetErrorString(status) or b"").decode()
-            raise CudnnRefused(f"{name}: {told}")
-
-    def made(self, kind: str) -> int:
-        """A new descriptor."""
-        box = c_void_p()
-        self.call(f"cudnnCreate{kind}Descriptor", byref(box))
-        return box.value or 0
-
-    def handle(self) -> int:
-        """The handle of the current GPU, set to the current stream."""
-        device, stream = runtime.getDevice(), current.ptr
-        found, at = self.handles.get(device, (0, -1))
-        if not found:
-            box = c_void_p()
-            self.call("cudnnCreate", byref(box))
-            found = box.value or 0
-        if at != stream:
-            self.call("cudnnSetStream", found, stream)
-            self.handles[device] = found, stream
-        return found
-
-
-_library: Any = None
-
-
-def library() -> CudnnLibrary | None:
-    """cuDNN, or None where it is not installed or too old; opened on first use."""
-    global _library
-    if _library is None:
-        lib = _open()
-        made = None
-        if lib is not None and hasattr(lib, "cudnnRNNBackwardData_v8"):
-            made = CudnnLibrary(lib)
-            if lib.cudnnGetVersion() < _OLDEST:
-                made = None
-        _library = made or False
-    return _library or None
 
 
 class _Descriptors:
@@ -257,7 +151,7 @@ class RnnCall(_Descriptors):
         lengths = (c_int * batch)(*[sum(n > b for n in sizes) for b in range(batch)])
         if sizes[-1] == batch:
             lengths = (c_int * batch)(*[steps] * batch)
-        fill = (ctypes.c_double if char == "d" else c_float)(0)
+        fill = (c_double if char == "d" else c_float)(0)
         layout = _UNPACKED if sizes[-1] == batch else _PACKED
         self.x, self.y = self.new("RNNData"), self.new("RNNData")
         for made, width in ((self.x, what.width), (self.y, what.out * what.directions)):

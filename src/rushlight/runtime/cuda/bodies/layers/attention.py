@@ -7,7 +7,6 @@ draws the same again.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,86 +19,135 @@ from .....base.config import settings
 from ....door import kernel_for
 from ...code.keyed import keyed
 from ...code.launch import Result
-from ...library.cudnn import CudnnPlan, build_first, frontend, new_graph, refusals, version
+from ...library.cudnn import CudnnRefused, library
+from ...library.cudnn_graph import (
+    ADD,
+    DIV,
+    EXP,
+    LOG,
+    MOST,
+    MUL,
+    NOT_LESS,
+    PLACE,
+    SAME,
+    SELECT,
+    SUB,
+    SUM,
+    CudnnPlan,
+    Graph,
+    GraphTensor,
+)  # fmt: skip
 from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_products as products
 from . import flash
 
-
-def _graph(char: str) -> tuple[Any, Any]:
-    cudnn = frontend()
-    io = cudnn.data_type.HALF if char == "e" else cudnn.data_type.BFLOAT16
-    return new_graph(io, cudnn.data_type.FLOAT), io
+# cuDNN before the first leaves it to its callers to clear memory; the others give wrong numbers, as NVIDIA says.
+_OLDEST, _WRONG = 90600, (91000, 91001)
+_KNOWS_INFINITY = 91000  # softmax of cuDNN before this takes the least number for a masked one
 
 
-def _tensor(graph: Any, a: DeviceArray, kind: Any) -> Any:
-    strides = [s // a.itemsize for s in a.strides]
-    return graph.tensor(dim=list(a.shape), stride=strides, data_type=kind)
+def _tensor(graph: Graph, a: DeviceArray, turned: bool = False) -> GraphTensor:
+    """An array as a tensor of the graph, with its last two dims exchanged if it is turned."""
+    dims, strides = list(a.shape), [s // a.itemsize for s in a.strides]
+    if turned:
+        dims[-2:], strides[-2:] = dims[:-3:-1], strides[:-3:-1]
+    return graph.tensor(dims, strides, a.dtype.char)
 
 
-def _output(tensor: Any, like: DeviceArray, kind: Any) -> Any:
-    strides = [s // like.itemsize for s in like.strides]
-    return tensor.set_output(True).set_data_type(kind).set_dim(list(like.shape)).set_stride(strides)
+class _Scores:
+    """What both ways know of the scores in one graph: their scale, the bias, the mask, what is dropped."""
 
+    def __init__(self, graph: Graph, dims: tuple, bias: DeviceArray | None, causal: bool, scale: float, p: float) -> None:  # fmt: skip
+        self.graph, self.causal, self.p = graph, causal, p
+        self.scale = graph.number(scale)
+        self.bias = None if bias is None else _tensor(graph, bias)
+        self.given = [] if self.bias is None else [self.bias]
+        self.kept = None
+        if p:
+            one = (1, 1, 1, 1)
+            drawn = [graph.tensor(one, one, "q") for _ in range(2)]
+            self.given += drawn
+            self.kept = graph.drawn(drawn[0], drawn[1], 1.0 - p, dims)
+            self.up = graph.number(1.0 / (1.0 - p))
 
-def _extras(
-    graph: Any, io: Any, bias: DeviceArray | None, p: float
-) -> tuple[dict[str, Any], list[Any]]:
-    """The options of a graph with a bias or dropout, and its tensors for them."""
-    how: dict[str, Any] = {}
-    tensors = []
-    if bias is not None:
-        how["bias"] = _tensor(graph, bias, io)
-        tensors.append(how["bias"])
-    if p:
-        one, kind = [1, 1, 1, 1], frontend().data_type.INT64
-        drawn = [graph.tensor(dim=one, stride=one, data_type=kind) for _ in range(2)]
-        how["dropout"] = (p, *drawn)
-        tensors += drawn
-    return how, tensors
+    def scaled(self, products: GraphTensor) -> GraphTensor:
+        x = self.graph.pointwise(MUL, products, self.scale)
+        return x if self.bias is None else self.graph.pointwise(ADD, x, self.bias)
 
+    def masked(self, x: GraphTensor) -> GraphTensor:
+        if not self.causal:
+            return x
+        graph = self.graph
+        rows, columns = [graph.pointwise(PLACE, x, char="i", axis=axis) for axis in (2, 3)]
+        seen = graph.pointwise(NOT_LESS, rows, columns, char="?", math="?")
+        least = -np.inf if graph.lib.version >= _KNOWS_INFINITY else float(np.finfo(np.float32).min)
+        return graph.pointwise(SELECT, x, graph.number(least), where=seen)
 
-def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Any:
-    q, k, v, bias = arrays
-    graph, io = _graph(q.dtype.char)
-    ins = [_tensor(graph, a, io) for a in (q, k, v)]
-    how, more = _extras(graph, io, bias, p)
-    o, s = graph.sdpa(
-        q=ins[0], k=ins[1], v=ins[2], attn_scale=scale, use_causal_mask=causal,
-        generate_stats=True, name="attention", **how,
-    )  # fmt: skip
-    _output(o, made[0], io)
-    _output(s, made[1], frontend().data_type.FLOAT)
-    return graph, (*ins, *more, o, s)
-
-
-def backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> Any:
-    gy, q, k, v, bias, out, stats = arrays
-    graph, io = _graph(q.dtype.char)
-    wide = frontend().data_type.FLOAT
-    tq, tk, tv, to, tg = [_tensor(graph, a, io) for a in (q, k, v, out, gy)]
-    ts = _tensor(graph, stats, wide)
-    how, more = _extras(graph, io, bias, p)
-    found = graph.sdpa_backward(
-        q=tq, k=tk, v=tv, o=to, dO=tg, stats=ts, attn_scale=scale, use_causal_mask=causal,
-        use_deterministic_algorithm=settings.deterministic or settings.cudnn_deterministic,
-        name="attention_grad", **how,
-    )  # fmt: skip
-    for t, a in zip(found, grads):
-        _output(t, a, io)
-    return graph, (tg, tq, tk, tv, *more, to, ts, *found)
-
-
-def tell_of_versions(name: str, said: str) -> None:
-    """Warn when the front end asks for something that the installed cuDNN does not know."""
-    if "set_attribute" in said:
-        front, own = getattr(frontend(), "__version__", "?"), version()
-        warnings.warn(
-            f"nvidia-cudnn-frontend {front} does not fit cuDNN {own}, so {name} takes a way that is "
-            "several times slower; pip install 'nvidia-cudnn-frontend<1.23' or a newer cuDNN",
-            stacklevel=2,
+    def dropped(self, x: GraphTensor, char: str) -> GraphTensor:
+        if self.kept is None:
+            return x
+        return self.graph.pointwise(
+            MUL, self.graph.pointwise(MUL, x, self.kept), self.up, char=char
         )
+
+
+def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> CudnnPlan:
+    q, k, v, bias = arrays
+    char, graph = q.dtype.char, Graph()
+    tq, tk, tv = _tensor(graph, q), _tensor(graph, k, turned=True), _tensor(graph, v)
+    to, ts = [_tensor(graph, a) for a in made]
+    rows = made[1].shape
+    products = graph.product(tq, tk)
+    scores = _Scores(graph, products.dims, bias, causal, scale, p)
+    x = scores.masked(scores.scaled(products))
+    most = graph.reduced(MOST, x, graph.between(rows))
+    exp = graph.pointwise(EXP, graph.pointwise(SUB, x, most))
+    total = graph.reduced(SUM, exp, graph.between(rows))
+    graph.pointwise(ADD, most, graph.pointwise(LOG, total), to=ts)
+    weights = graph.pointwise(DIV, exp, total, char="f" if p else char)
+    graph.product(scores.dropped(weights, char), tv, to)
+    return CudnnPlan(graph, (tq, tk, tv, *scores.given, to, ts))
+
+
+def backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> CudnnPlan:
+    gy, q, k, v, bias, out, stats = arrays
+    char, graph = q.dtype.char, Graph()
+    tg, tq, to, ts = [_tensor(graph, a) for a in (gy, q, out, stats)]
+    tk, tv = [_tensor(graph, a, turned=True) for a in (k, v)]
+    found = [_tensor(graph, a) for a in grads]
+    dims = (*q.shape[:3], k.shape[2])
+    scores = _Scores(graph, dims, bias, causal, scale, p)
+    products = graph.pointwise(MUL, tg, to)
+    own = graph.reduced(SUM, products, graph.between(stats.shape))
+    own = graph.pointwise(MUL, own, graph.number(1.0 - p), to=graph.scratch(stats.shape))
+    x = graph.pointwise(SUB, scores.scaled(graph.product(tq, tk)), ts)
+    weights = graph.pointwise(EXP, scores.masked(x))
+    _into(graph, scores.dropped(weights, "f"), tg, found[2], char)
+    x = graph.product(tg, tv)
+    if scores.kept is not None:
+        x = graph.pointwise(MUL, x, scores.kept)
+    x = graph.pointwise(MUL, graph.pointwise(SUB, x, own), weights)
+    if scores.kept is not None:
+        x = graph.pointwise(MUL, x, scores.up)
+    x = graph.pointwise(MUL, x, scores.scale)
+    _into(graph, x, tq, found[1], char)
+    keys = graph.turned(tk, [s // k.itemsize for s in k.strides], "f")
+    if settings.deterministic or settings.cudnn_deterministic:
+        graph.product(x, keys, found[0])
+    else:
+        graph.pointwise(SAME, graph.product(x, keys, graph.scratch(q.shape)), to=found[0])
+    return CudnnPlan(graph, (tg, tq, tk, tv, *scores.given, to, ts, *found))
+
+
+def _into(graph: Graph, x: GraphTensor, other: GraphTensor, to: GraphTensor, char: str) -> None:
+    """`x`, turned, times the other, summed over the heads that share one of `to`."""
+    _, heads, rows, columns = x.dims
+    turned = graph.turned(x, (heads * rows * columns, rows * columns, 1, columns), char)
+    if to.dims[1] == heads:
+        graph.product(turned, other, to)
+    else:
+        graph.reduced(SUM, graph.product(turned, other, char=char), to)
 
 
 _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
@@ -152,21 +200,27 @@ def _result(a: DeviceArray, width: int) -> Result:
 def _takes(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> bool:
     widths = (q.shape[-1], v.shape[-1])
     return (
-        q.dtype.char in ("e", "E") and settings.cudnn_enabled and frontend() is not None
+        q.dtype.char in ("e", "E") and settings.cudnn_enabled and _is_known()
         and all(w % 8 == 0 and w <= _WIDEST for w in widths)
     )  # fmt: skip
 
 
-def _plan(key: tuple, describe: Callable[[], Any]) -> CudnnPlan | None:
+def _is_known() -> bool:
+    lib = library()
+    return lib is not None and lib.version >= _OLDEST and lib.version not in _WRONG
+
+
+def _plan(key: tuple, describe: Callable[[], CudnnPlan]) -> CudnnPlan | None:
     try:
         return _plans[key]
     except KeyError:
         pass
     try:
-        made = build_first(*describe())
-    except refusals() as e:
+        made: CudnnPlan | None = describe()
+    except CudnnRefused:
         made = None
-        tell_of_versions(key[0], str(e))
+    if made is not None and not made.choose_first():
+        made = None
     _plans[key] = made
     return made
 

@@ -15,7 +15,8 @@ from .....base.shapes import window_count
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...library.cublaslt import is_capturing
-from ...library.cudnn import Convolution, CudnnPlan, plan_for, tune
+from ...library.cudnn_conv import Convolution, plan_for, tune
+from ...library.cudnn_graph import CudnnPlan
 from ...library.measuring import are_measured
 from ...small import conv as small
 from ...small.conv_costs import forward_pays, weight_pays

@@ -16,17 +16,8 @@ from .....base.dtypes import bfloat16, float16, float32, float64
 from ....recurrent import BY_LAYERS, GATES, Recurrence, Way
 from ...code.sources import device
 from ...library.cublaslt import is_capturing
-from ...library.cudnn_rnn import (
-    KEPT,
-    PERSIST_SMALL,
-    PERSIST_STATIC,
-    STANDARD,
-    TYPES,
-    CudnnRefused,
-    RnnCall,
-    call_of,
-    library,
-)
+from ...library.cudnn import TYPES, CudnnRefused, library
+from ...library.cudnn_rnn import KEPT, PERSIST_SMALL, PERSIST_STATIC, STANDARD, RnnCall, call_of
 from ...library.measuring import stopwatch
 from ..products import product
 from . import recurrent_whole as whole

@@ -6,6 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "gauge.h"
 #include "header.h"
+#include "graph.h"
 #include "product.h"
 #include <dlfcn.h>
 #include <stddef.h>
@@ -720,6 +721,8 @@ static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
     {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
      "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
+    {"run_graph", (PyCFunction)(void (*)(void))run_graph, METH_FASTCALL,
+     "run_graph(functions, handle, plan, uids, addresses, workspace): run a plan of cuDNN's -> its status."},
     {"gathered", gathered, METH_O, "gathered(arrays): dtype, addresses and sizes of arrays of one kind, or None."},
     {"learn_header", learn_header, METH_O, "learn_header(probes): find out how arrays lie in memory -> whether that is known."},
     {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
