@@ -334,7 +334,7 @@ class finfo:  # noqa: N801
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = 1.0 if real in FLOAT8 else float(info.resolution)
+        self.resolution = 1.0 if real in FLOAT8 else 10.0**-info.precision
         self.dtype = real.name
 
     def __repr__(self) -> str:
