@@ -591,3 +591,8 @@ def test_the_input_of_attention_by_batch_may_be_written_before_backward(lib: Any
     x.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_the_resolution_of_a_dtype_is_a_power_of_ten(name: str) -> None:
+    assert str(rl.finfo(getattr(rl, name))) == str(torch.finfo(getattr(torch, name)))
