@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.distributed import ReduceOp, mpiexec, reduce_op
+from rushlight.distributed import ReduceOp, mpiexec, patience, reduce_op
 from rushlight.distributed.engine_nccl import NcclEngine
 from rushlight.distributed.errors import DistBackendError, DistStoreError
 from rushlight.distributed.launcher.job import _script, variables, with_local_rank
@@ -213,6 +213,24 @@ def test_waiting_asks_who_is_alive_and_ends() -> None:
     with pytest.raises(DistBackendError):
         wait_until(lambda: False, 0.3, lambda: asked.append(1), lambda: None)
     assert asked
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_core_that_is_given_away_for_long_does_not_keep_who_waits_from_the_news(busy, monkeypatch) -> None:  # fmt: skip
+    """On a busy machine each yield lasts as long as others compute: turns are bounded by time, not by their number."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, sleep=lambda s: passes(s))
+
+    def passes(seconds: float = 3e-3) -> None:
+        clock.now += seconds
+
+    def alive() -> None:
+        raise DistBackendError("rank 1 is gone")
+
+    monkeypatch.setattr(patience, "time", clock)
+    monkeypatch.setattr(patience, "_yield", passes)
+    with pytest.raises(DistBackendError, match="rank 1 is gone"):
+        wait_until(lambda: False, 60.0, alive, lambda: None, busy)
+    assert clock.now < 0.2
 
 
 def test_torchruns_options_in_both_spellings() -> None:

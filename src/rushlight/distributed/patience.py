@@ -16,7 +16,8 @@ from .errors import DistBackendError
 __all__ = ["wait_until"]
 
 _SPINS = 2000  # about a millisecond: what is quick is not slowed down by sleeping
-_YIELDS = 200  # from here on other processes of this core go first
+_YIELDS = 200  # from here on other processes of this core go first,
+_SPIN_S = 0.01  # which takes as long as they like
 _LONGEST_PAUSE_S = 1e-3
 _BUSY_S = 5.0
 _TURN_S, _REST_S = 0.01, 1e-4  # the threads that hear who is gone need Python's lock and a core
@@ -37,13 +38,15 @@ def wait_until(
         return
     if busy and _at_once(done, alive):
         return
+    start = time.monotonic()
     for turn in range(_SPINS):
         if turn > _YIELDS:
             _yield()
+            if time.monotonic() - start > _SPIN_S:
+                break
         if done():
             return
-    pause, start = 2e-5, time.monotonic()
-    look = start + _LOOK_AROUND_S
+    pause, look = 2e-5, start + _LOOK_AROUND_S
     while not done():
         time.sleep(pause)
         pause = min(pause * 1.2, _LONGEST_PAUSE_S)
@@ -60,15 +63,13 @@ def _at_once(done: Callable[[], bool], alive: Callable[[], None]) -> bool:
     """Ask without a pause, as long as bytes of that number could be on their way."""
     start = time.monotonic()
     rest = start + _TURN_S
-    while True:
-        for _ in range(64):
-            if done():
-                return True
-            _yield()
-        alive()
+    while not done():
+        _yield()
         now = time.monotonic()
         if now > rest:
+            alive()
             time.sleep(_REST_S)
             rest = now + _TURN_S
         if now - start > _BUSY_S:
             return False
+    return True
