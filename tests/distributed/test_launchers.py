@@ -131,6 +131,19 @@ def test_accelerate_launch() -> None:
     trains_and_hears([([*RUN, *words], {})], of_one_process("accelerate_style.py"))
 
 
+@needs("accelerate")
+@pytest.mark.parametrize("script", ["test_ops", "test_script", "test_sync"])
+def test_accelerates_own_checks_of_two_ranks(script: str, tmp_path: Path) -> None:
+    """As accelerate's tests of CPUs run them."""
+    program = tmp_path / "checks.py"
+    program.write_text(
+        f"from accelerate import debug_launcher\nfrom accelerate.test_utils.scripts.{script} import main\n"
+        "if __name__ == '__main__':\n    debug_launcher(main, num_processes=2)\n    print('ended well')\n"
+    )
+    done = python("-m", "rushlight", "run", str(program))
+    assert done.returncode == 0 and "ended well" in done.stdout, done.stdout + done.stderr
+
+
 @needs("lightning")
 @pytest.mark.parametrize("launcher", [["launch", "--nproc-per-node", "2"], ["run"]], ids=["launch", "own"])  # fmt: skip
 def test_lightning_ddp(launcher: list[str]) -> None:

@@ -120,7 +120,10 @@ def test_pipes_are_chained():
         data.functional_datapipe("test_scale")(Scale)
 
     from rushlight.utils.data.datapipes.iter import IterableWrapper
+    from rushlight.utils.data.datapipes.iter.combinatorics import ShufflerIterDataPipe
 
+    with pytest.raises(NotImplementedError, match="shuffle"):  # accelerate asks for its type
+        ShufflerIterDataPipe([1])
     source = IterableWrapper([1, 2, 3, 4, 5])
     assert list(source.map(float).filter(lambda x: x != 2)) == [1.0, 3.0, 4.0, 5.0]
     assert (list(source.batch(2)), len(source.batch(2, drop_last=True))) == (

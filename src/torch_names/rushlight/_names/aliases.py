@@ -108,6 +108,7 @@ TABLE = {
                             "_has_foreach_support",
     "utils.data._utils.pin_memory": "data.iterators: pin=pin_memory",
     "utils.data._utils.worker": "data.seeding: numpy_seed=_generate_state; data.worker: WorkerInfo get_worker_info",
+    "utils.data.datapipes.iter.combinatorics": "utils.data.datapipes.iter: Shuffler=ShufflerIterDataPipe",
     "utils.data.dataset": "data.combine: StackDataset Subset random_split; "
                           "data.dataset: ChainDataset ConcatDataset Dataset IterableDataset TensorDataset",
     "utils.data.distributed": "data.distributed: DistributedSampler",

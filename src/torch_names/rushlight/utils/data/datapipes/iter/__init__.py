@@ -7,10 +7,20 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from ....data.collate import default_collate
-from . import IterDataPipe, functional_datapipe
+from .....base.errors import NotYet
+from .....data.collate import default_collate
+from .. import IterDataPipe, functional_datapipe
 
-__all__ = ["Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "Zipper"]
+__all__ = [
+    "Batcher",
+    "Collator",
+    "Concater",
+    "Filter",
+    "IterableWrapper",
+    "Mapper",
+    "Shuffler",
+    "Zipper",
+]
 
 
 class IterableWrapper(IterDataPipe):
@@ -111,3 +121,10 @@ class Concater(_Several):
 
     def __len__(self) -> int:
         return sum(map(len, self.datapipes))
+
+
+class Shuffler(IterDataPipe):
+    """Entries in a drawn order, which the DataLoader draws: it refuses to be made, and libraries ask for its type."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Shuffler:
+        raise NotYet("a data pipe's shuffle(): shuffle what it reads, or give DataLoader a sampler")
