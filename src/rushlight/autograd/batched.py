@@ -6,7 +6,7 @@ import functools
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..base.device import CPU
 from ..base.trees import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
@@ -17,15 +17,18 @@ from ..runtime import devices
 from ..runtime.batch.arrays import BatchedArray, Level, SharedWrite, ValuesWanted, open_batched
 from ..runtime.thread import here
 
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
 
 def vmap(
-    func: Callable,
+    func: Callable[_Arguments, _Result],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable:
+) -> Callable[_Arguments, _Result]:
     """`func` for every slice of its arguments along `in_dims`, the results stacked along `out_dims`.
 
     The function is called once, with tensors that look like one sample; kernels compute all samples at once where

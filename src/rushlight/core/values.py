@@ -187,6 +187,10 @@ class TensorFacts:
         """
         return self._a.nbytes
 
+    @overload
+    def stride(self) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """How many elements to go on in memory to reach the next position of a dimension.
 

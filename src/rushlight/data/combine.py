@@ -133,8 +133,8 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Dataset, lengths: Sequence[int | float], generator: Any = None
-) -> list[Subset]:
+    dataset: Dataset[T_co], lengths: Sequence[int | float], generator: Any = None
+) -> list[Subset[T_co]]:
     """Split at random into subsets of the given lengths, or of the given fractions.
 
     Args:

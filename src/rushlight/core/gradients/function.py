@@ -59,7 +59,7 @@ class FunctionCtx:
         self._for_jvp = _tensors_only("save_for_forward", tensors)
 
     @property
-    def saved_tensors(self) -> tuple:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that `save_for_backward` kept; raises if one was changed in place since."""
         node = self._node
         if node is None:
@@ -203,7 +203,7 @@ class FunctionNode(Node):
         return self.function.__name__ + "Backward"
 
     @property
-    def saved_tensors(self) -> tuple:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         return self.unpack()
 
 

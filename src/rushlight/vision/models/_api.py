@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, Self, TypeVar
 
 from ...hub import load_state_dict_from_url
+from ...nn import Module
 
 __all__ = [
     "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
@@ -161,7 +162,7 @@ def get_model_builder(name: str) -> Callable:
     return found
 
 
-def get_model(name: str, **config: Any) -> Any:
+def get_model(name: str, **config: Any) -> Module:
     """A model by its name.
 
     Args:

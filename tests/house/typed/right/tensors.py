@@ -15,6 +15,8 @@ assert_type(x.view(3, 2).transpose(0, 1).sum(dim=1, keepdim=True), torch.Tensor)
 assert_type(x.mean(), torch.Tensor)
 assert_type(x.reshape(-1).add_(1).relu(), torch.Tensor)
 assert_type(x.dim(), int)
+assert_type(x.stride(), tuple[int, ...])
+assert_type(x.stride(-1), int)
 shape = x.shape
 rows: int = shape[0]
 stacked = torch.cat([x, y], dim=0)
