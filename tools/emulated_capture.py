@@ -21,6 +21,8 @@ import cupy
 import emulated_graphs
 import numpy as np
 
+import rushlight
+
 sys.path[:0] = [
     str(Path(__file__).resolve().parents[1] / "tests" / f) for f in ("support", "capture")
 ]
@@ -35,6 +37,21 @@ def on_host(a: Any) -> np.ndarray:
     """An emulated array's memory as NumPy sees it."""
     memory = (ctypes.c_char * max(a.nbytes, 1)).from_address(a.data.ptr)
     return np.ndarray(a.shape, a.dtype, memory, 0, a.strides)
+
+
+def copied(a: Any) -> np.ndarray:
+    """What an emulated array holds; the array may go."""
+    return on_host(a).copy()
+
+
+def on_gpu(a: Any) -> Any:
+    """The array on the emulated GPU, with its strides."""
+    if not isinstance(a, np.ndarray):
+        return a
+    order = sorted(range(a.ndim), key=lambda axis: -a.strides[axis])
+    packed = np.ascontiguousarray(a.transpose(order))
+    there = rushlight.tensor(packed).to("cuda")._a
+    return there.transpose([order.index(axis) for axis in range(a.ndim)])
 
 
 class Pool:

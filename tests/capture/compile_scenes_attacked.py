@@ -1,4 +1,4 @@
-"""Scenes of an attack of 17 November: attributes that nobody names, identity, gradients that share memory, derivatives in Python, tables of ours."""
+"""Scenes about attributes that nobody names, identity, gradients that share memory, derivatives in Python, tables of ours."""
 
 from __future__ import annotations
 

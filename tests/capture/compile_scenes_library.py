@@ -1,4 +1,4 @@
-"""Scenes of a second attack of 17 November: this package's own settings, options, hooks and objects that change between calls."""
+"""Scenes about this package's own settings, options, hooks and objects that change between calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes of a second attack of 17 November: Python's machinery, where C calls what a class or an object holds without a name in any code."""
+"""Scenes about Python's machinery, where C calls what a class or an object holds without a name in any code."""
 
 from __future__ import annotations
 

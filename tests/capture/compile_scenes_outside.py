@@ -1,4 +1,4 @@
-"""Scenes of a second attack of 17 November: the process around a call, objects that stand for numbers and sequences, decorated and nested functions."""
+"""Scenes about the process around a call, objects that stand for numbers and sequences, decorated and nested functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes of a second attack of 17 November: dicts of objects replaced, builtins by other names, warnings, arguments, results and constants."""
+"""Scenes about dicts of objects replaced, builtins by other names, warnings, arguments, results and constants."""
 
 from __future__ import annotations
 

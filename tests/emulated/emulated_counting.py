@@ -6,6 +6,7 @@ from typing import Any
 
 import emulated_capture
 import numpy as np
+from emulated_capture import on_gpu
 
 import rushlight as rl
 from rushlight.runtime.cuda.bodies import counting
@@ -14,10 +15,6 @@ from rushlight.runtime.door import KERNELS
 
 random = np.random.default_rng(0)
 KINDS = (np.float32, np.float64, np.int64, np.uint8)
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
 
 
 def numbers(shape: tuple, kind: Any, nan: bool = False) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import emulated_capture
 import numpy as np
+from emulated_capture import copied, on_gpu
 
 import rushlight as rl
 from rushlight.runtime.cuda.bodies import index_rows
@@ -15,14 +15,6 @@ from rushlight.runtime.devices import overrides
 random = np.random.default_rng(0)
 SHAPES = (((9, 128), 0), ((7, 6), 0), ((5,), 0), ((3, 6, 8), 1), ((2, 4, 3), 2), ((4, 1, 5), 1),
           ((6, 300), 0))  # fmt: skip
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
-
-
-def on_host(a: Any) -> np.ndarray:
-    return emulated_capture.on_host(a).copy()  # while `a` is alive
 
 
 def picks(extent: int, *shape: int, dtype: Any) -> np.ndarray:
@@ -39,10 +31,10 @@ def taken(shape: tuple, dim: int, index: np.ndarray) -> None:
     for kind in (np.float32, np.float64, np.int64, np.uint8, np.bool_):
         x = (random.standard_normal(shape) * 50).astype(kind)
         there = overrides("cuda")["index"](on_gpu(x), on_gpu(index), slots=slots)
-        np.testing.assert_array_equal(on_host(there), x[at(dim, index)])
+        np.testing.assert_array_equal(copied(there), x[at(dim, index)])
         if index.ndim == 1:
             there = overrides("cuda")["index_select"](on_gpu(x), on_gpu(index), dim=dim)
-            np.testing.assert_array_equal(on_host(there), x[at(dim, index)])
+            np.testing.assert_array_equal(copied(there), x[at(dim, index)])
 
 
 def added(shape: tuple, dim: int, index: np.ndarray) -> None:
@@ -80,15 +72,15 @@ def written(shape: tuple, dim: int, index: np.ndarray) -> None:
         how = {"slots": (0,) * dim + (1,), "accumulate": False}
         put = overrides("cuda")["index_put_into"]
         there = put(on_gpu(x), on_gpu(values), on_gpu(index), **how)
-        np.testing.assert_array_equal(on_host(there), expected)
+        np.testing.assert_array_equal(copied(there), expected)
         turned = on_gpu(np.ascontiguousarray(x.T)).T
         assert put(turned, on_gpu(values), on_gpu(index), **how) is turned
-        np.testing.assert_array_equal(on_host(turned), expected)
+        np.testing.assert_array_equal(copied(turned), expected)
 
 
 def near(there: Any, expected: np.ndarray) -> None:
     assert there.dtype == expected.dtype and there.shape == expected.shape
-    np.testing.assert_allclose(on_host(there), expected, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(copied(there), expected, rtol=2e-5, atol=2e-5)
 
 
 def not_aligned() -> None:
@@ -96,7 +88,7 @@ def not_aligned() -> None:
     x, index = random.standard_normal(1 + 6 * 8).astype(np.float32), np.array([5, 0, 5, -2])
     rows = on_gpu(x)[1:].reshape(6, 8)
     there = overrides("cuda")["index"](rows, on_gpu(index), slots=(1,))
-    np.testing.assert_array_equal(on_host(there), x[1:].reshape(6, 8)[index])
+    np.testing.assert_array_equal(copied(there), x[1:].reshape(6, 8)[index])
     g = on_gpu(np.concatenate([x[:1], x[: 4 * 8]]))[1:].reshape(4, 8)
     expected = np.zeros((6, 8), np.float32)
     np.add.at(expected, index, x[: 4 * 8].reshape(4, 8))
@@ -112,10 +104,10 @@ def gathered() -> None:
     turned, wide = on_gpu(x).transpose(2, 1, 0), on_gpu(index)
     for _ in range(2):
         there = overrides("cuda")["gather"](on_gpu(x), wide, dim=0)
-        np.testing.assert_array_equal(on_host(there), np.take_along_axis(x[:, :, :1], index, 0))
+        np.testing.assert_array_equal(copied(there), np.take_along_axis(x[:, :, :1], index, 0))
         there = overrides("cuda")["gather"](turned[:1], wide.transpose(2, 1, 0), dim=2)
         want = np.take_along_axis(x.transpose(2, 1, 0)[:1], index.transpose(2, 1, 0), 2)
-        np.testing.assert_array_equal(on_host(there), want)
+        np.testing.assert_array_equal(copied(there), want)
 
 
 def refused() -> None:
@@ -123,7 +115,7 @@ def refused() -> None:
     values = random.standard_normal((4, 6, 2)).astype(np.float32)
     x, i = on_gpu(values), on_gpu(np.array([3, 0, 1]))
     there = overrides("cuda")["index"](x, i, i, slots=(1, 1))
-    np.testing.assert_array_equal(on_host(there), values[[3, 0, 1], [3, 0, 1]])
+    np.testing.assert_array_equal(copied(there), values[[3, 0, 1], [3, 0, 1]])
     assert overrides("cuda")["index"](x, i, i, slots=(1, 0, 1)) is NotImplemented
 
 
@@ -140,9 +132,7 @@ def of_pictures() -> None:
                     found = overrides("cuda")["index"](given, on_gpu(chosen), slots=(1,))
                     if there is last and part == np.s_[:, :, 2:7, 3:11]:
                         assert found.strides == tuple([n * found.itemsize for n in (120, 1, 24, 3)])
-                    np.testing.assert_array_equal(
-                        on_host(index_rows.row_major(found)), want[chosen]
-                    )
+                    np.testing.assert_array_equal(copied(index_rows.row_major(found)), want[chosen])
 
 
 def through_tensors() -> None:

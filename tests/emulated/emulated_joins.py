@@ -8,6 +8,7 @@ import cupy
 import emulated_capture
 import ml_dtypes
 import numpy as np
+from emulated_capture import on_gpu
 
 import rushlight as rl
 from rushlight.capture.joined import (  # noqa: F401 - make the kernels
@@ -24,16 +25,6 @@ random = np.random.default_rng(0)
 
 def floats(*shape: int) -> np.ndarray:
     return random.standard_normal(shape).astype(np.float32)
-
-
-def on_gpu(a: Any) -> Any:
-    """The array on the emulated GPU, with its strides."""
-    if not isinstance(a, np.ndarray):
-        return a
-    order = sorted(range(a.ndim), key=lambda axis: -a.strides[axis])
-    packed = np.ascontiguousarray(a.transpose(order))
-    there = rl.tensor(packed).to("cuda")._a
-    return there.transpose([order.index(axis) for axis in range(a.ndim)])
 
 
 def compare(name: str, *arrays: Any, **attrs: Any) -> None:

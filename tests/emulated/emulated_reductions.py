@@ -7,18 +7,14 @@ from typing import Any
 
 import emulated_capture
 import numpy as np
+from emulated_capture import on_gpu
 
-import rushlight as rl
 from rushlight.runtime.cuda.bodies import reduce as reductions
 from rushlight.runtime.cuda.bodies.reduce import reduce, reducing
 from rushlight.runtime.cuda.code import keyed
 
 random = np.random.default_rng(0)
 NORMS = (0, 2, 3, -1, -2.5, -np.inf)
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
 
 
 def equal(there: Any, here: Any, most: float = 1e-5) -> None:

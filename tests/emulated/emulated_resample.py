@@ -9,8 +9,8 @@ from typing import Any
 
 import emulated_capture
 import numpy as np
+from emulated_capture import on_gpu
 
-import rushlight as rl
 from rushlight.operators.image.resample_kernels import ResamplePlan
 from rushlight.runtime.cuda.bodies.layers import resample
 from rushlight.runtime.devices import overrides
@@ -23,10 +23,6 @@ PLANS = (
     ResamplePlan("mean", 7, 3), ResamplePlan("smooth-linear", 12, 5, 12 / 5), ResamplePlan("smooth-cubic", 12, 5, 12 / 5),
     ResamplePlan("reflect", 6, 10, shift=2), ResamplePlan("replicate", 4, 9, shift=3), ResamplePlan("circular", 5, 9, shift=2),
 )  # fmt: skip
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
 
 
 def near(there: Any, here: np.ndarray) -> None:

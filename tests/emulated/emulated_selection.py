@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import emulated_capture
 import numpy as np
+from emulated_capture import copied, on_gpu
 
-import rushlight as rl
 from rushlight.runtime.cuda.bodies import scans, selection
 from rushlight.runtime.devices import overrides
 
@@ -15,14 +14,6 @@ random = np.random.default_rng(0)
 CUDA = overrides("cuda")
 SHAPES: tuple = (((9, 128), 0, 1), ((7, 6), 0, 2), ((5,), 0, 1), ((3, 6, 8), 1, 1), ((2, 4, 3), 1, 2),
                  ((3, 700, 2), 0, 2), ((9000,), 0, 1), ((1, 6), 0, 1))  # fmt: skip
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
-
-
-def on_host(a: Any) -> np.ndarray:
-    return emulated_capture.on_host(a).copy()  # while `a` is alive
 
 
 def numbers(shape: tuple, kind: Any) -> np.ndarray:
@@ -37,10 +28,10 @@ def masked(shape: tuple, lead: int, dims: int, share: float) -> None:
     for kind in (np.float32, np.uint8):
         x = numbers(shape, kind)
         taken = CUDA["index"](on_gpu(x), on_gpu(mask), slots=slots)
-        np.testing.assert_array_equal(on_host(taken), x[at])
+        np.testing.assert_array_equal(copied(taken), x[at])
         turned = on_gpu(np.ascontiguousarray(x.T)).T
         np.testing.assert_array_equal(
-            on_host(CUDA["index"](turned, on_gpu(mask), slots=slots)), x[at]
+            copied(CUDA["index"](turned, on_gpu(mask), slots=slots)), x[at]
         )
         how = {"slots": slots, "accumulate": False}
         for value in (3, numbers((), kind), numbers(x[at].shape, kind)):
@@ -48,30 +39,30 @@ def masked(shape: tuple, lead: int, dims: int, share: float) -> None:
             expected[at] = value
             given = value if isinstance(value, int) else on_gpu(value)
             there = CUDA["index_put_into"](on_gpu(x), given, on_gpu(mask), **how)
-            np.testing.assert_array_equal(on_host(there), expected)
+            np.testing.assert_array_equal(copied(there), expected)
         g = numbers(x[at].shape, kind)
         expected = np.zeros(shape, kind)
         expected[at] = g
         there = CUDA["index_grad"](on_gpu(g), on_gpu(mask), slots=slots, shape=shape)
-        np.testing.assert_array_equal(on_host(there), expected)
+        np.testing.assert_array_equal(copied(there), expected)
 
 
 def selected(shape: tuple, share: float) -> None:
     x, mask = numbers(shape, np.float32), random.random(shape) < share
     there = CUDA["masked_select"](on_gpu(x), on_gpu(mask))
-    np.testing.assert_array_equal(on_host(there), x[mask])
+    np.testing.assert_array_equal(copied(there), x[mask])
     back = CUDA["masked_select_grad"](there, on_gpu(mask))
-    np.testing.assert_array_equal(on_host(back), np.where(mask, x, 0))
+    np.testing.assert_array_equal(copied(back), np.where(mask, x, 0))
     for found in (mask, np.where(mask, x, 0)):
         places = CUDA["nonzero"](on_gpu(found))
-        np.testing.assert_array_equal(on_host(places), np.stack(np.nonzero(found), 1))
+        np.testing.assert_array_equal(copied(places), np.stack(np.nonzero(found), 1))
 
 
 def not_aligned() -> None:
     """A mask that begins in the middle of a word."""
     mask = random.random(5001) < 0.3
     there = on_gpu(mask)[1:]
-    np.testing.assert_array_equal(on_host(selection.places(there)), np.flatnonzero(mask[1:]))
+    np.testing.assert_array_equal(copied(selection.places(there)), np.flatnonzero(mask[1:]))
 
 
 def shared_memory() -> None:
@@ -81,7 +72,7 @@ def shared_memory() -> None:
     mask = on_gpu(np.array([True] * 5 + [False]))
     how = {"slots": (1,), "accumulate": False}
     CUDA["index_put_into"](there, there[1:], mask, **how)
-    np.testing.assert_array_equal(on_host(there), np.concatenate([x[1:], x[-1:]]))
+    np.testing.assert_array_equal(copied(there), np.concatenate([x[1:], x[-1:]]))
 
 
 def summed(shape: tuple, dim: int) -> None:
@@ -98,7 +89,7 @@ def summed(shape: tuple, dim: int) -> None:
                 there = CUDA[name](on_gpu(given.astype(kind)), dim=dim, reverse=reverse)
                 out = expected.astype(kind if wide is np.float64 else wide)
                 assert there.dtype == out.dtype
-                np.testing.assert_allclose(on_host(there), out, rtol=1e-5, atol=1e-3)
+                np.testing.assert_allclose(copied(there), out, rtol=1e-5, atol=1e-3)
 
 
 for shape, lead, dims in SHAPES:

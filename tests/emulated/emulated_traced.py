@@ -6,6 +6,7 @@ from typing import Any
 
 import emulated_capture
 import numpy as np
+from emulated_capture import on_gpu
 
 import rushlight as rl
 from rushlight.runtime.cuda.code import traced
@@ -18,10 +19,6 @@ CASES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("digamma", 1, {}), ("polygamma", 1, {"n": 1}), ("polygamma", 1, {"n": 4}), ("zeta", 2, {}),
     ("log_ndtr", 1, {}), ("i0e", 1, {}), ("i1e", 1, {}),
 )  # fmt: skip
-
-
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
 
 
 def equals_the_host(name: str, count: int, attrs: dict[str, Any], kind: Any) -> None:

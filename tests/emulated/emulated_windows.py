@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
-import emulated_capture
 import numpy as np
+from emulated_capture import copied, on_gpu
 
 import rushlight as rl
 from rushlight.runtime.cuda.bodies.fills import row_major
@@ -21,14 +20,6 @@ def floats(*shape: int) -> np.ndarray:
     return random.standard_normal(shape).astype(np.float32)
 
 
-def on_gpu(a: np.ndarray) -> Any:
-    return rl.tensor(a).to("cuda")._a
-
-
-def on_host(a: Any) -> np.ndarray:
-    return emulated_capture.on_host(a).copy()  # while `a` is alive
-
-
 def unwindowed() -> None:
     whole = (None, None, None)
     for index, shape in (
@@ -39,7 +30,7 @@ def unwindowed() -> None:
         g = floats(*part.shape)
         expected = run(KERNELS["unwindow"], np.ndarray, (g,), {"index": index, "shape": shape})
         there = overrides("cuda")["unwindow"](on_gpu(g), index=index, shape=shape)
-        np.testing.assert_array_equal(on_host(there), expected)
+        np.testing.assert_array_equal(copied(there), expected)
 
 
 def side_by_side() -> None:
@@ -50,7 +41,7 @@ def side_by_side() -> None:
             got = _side_by_side(there.transpose(turn), last)
             expected = x.transpose(turn)
             expected = expected.reshape(-1, *expected.shape[4 - last :])
-            np.testing.assert_array_equal(on_host(row_major(got)), expected)
+            np.testing.assert_array_equal(copied(row_major(got)), expected)
     joined = _side_by_side(there[:, :, :, :4], 1)  # rows with gaps between them stay where they are
     assert joined.data.ptr == there.data.ptr and joined.strides == (32, 4)
     assert row_major(None) is None and row_major(there) is there
@@ -63,7 +54,7 @@ def embedded() -> None:
     there = on_gpu(np.ascontiguousarray(g.transpose(1, 0, 2))).transpose(1, 0, 2)
     expected = run(KERNELS["embedding_grad"], np.ndarray, (g, index), how)
     found = overrides("cuda")["embedding_grad"](there, on_gpu(index), **how)
-    np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(copied(found), expected, rtol=1e-5, atol=1e-5)
     # rows of no place, of one, of more than a block puts in order; a width that no warp fills, one of two warps, packs
     module = import_module("rushlight.runtime.cuda.bodies.layers.embedding")
     few, module._OFTEN = module._LEAST, 0
@@ -77,7 +68,7 @@ def embedded() -> None:
                 KERNELS["embedding_grad"], np.ndarray, (g.astype(np.float64), index), how
             )
             found = overrides("cuda")["embedding_grad"](on_gpu(g), on_gpu(index), **how)
-            np.testing.assert_allclose(on_host(found), expected, rtol=1e-4, atol=1e-3)
+            np.testing.assert_allclose(copied(found), expected, rtol=1e-4, atol=1e-3)
 
 
 def short_sums() -> None:
@@ -91,7 +82,7 @@ def short_sums() -> None:
             for there in (on_gpu(x), on_gpu(np.concatenate([x.reshape(-1)[:1], x.reshape(-1)]))):
                 there = there if there.ndim > 1 else there[1:].reshape(shape)
                 found = module.reduce(kind, there, (0,), False)
-                np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
+                np.testing.assert_allclose(copied(found), expected, rtol=1e-5, atol=1e-5)
 
 
 def cast() -> None:
@@ -109,7 +100,7 @@ def cast() -> None:
                 for _ in range(2):
                     got = body(a, to=to, source=None)
                     assert got.dtype == to.np and got.shape == b.shape
-                    np.testing.assert_array_equal(on_host(got), b.astype(to.np))
+                    np.testing.assert_array_equal(copied(got), b.astype(to.np))
 
 
 unwindowed()

@@ -1,4 +1,4 @@
-"""What scripts of all kinds printed or raised otherwise than in PyTorch (notes of session 13)."""
+"""What scripts of all kinds printed or raised otherwise than in PyTorch."""
 
 from __future__ import annotations
 

@@ -17,74 +17,33 @@ FEW = 6  # tests with no more parameters than this run whole
 # Files whose tests start processes or compilers, train, or read all of the source, a second or more each: one in so many of a
 # file's tests, so that each has one at least. `FILE::FUNCTION` goes before `FILE`: one in so many of that function's, none
 # where it says 0.
-REST: dict[str, int] = {
-    "test_call_in_c.py::test_nothing_is_left_behind": 3,
-    "test_capture_footguns.py": 3,
-    "test_capture_ops.py": 16,
-    "test_cli.py": 4,
-    "test_cli_data.py": 4,
-    "test_cli_folders.py": 4,
-    "test_cli_hostile.py": 4,
-    "test_cli_log.py": 3,
-    "test_cli_story.py": 6,
-    "test_cli_story.py::test_nothing_is_overwritten": 0,
-    "test_cli_story.py::test_predict_goes_on_past_bad_files": 0,
-    "test_cli_story.py::test_resumed_with_more_epochs": 0,
-    "test_cli_tasks.py": 3,
-    "test_cli_train.py": 5,
-    "test_cli_train.py::test_resumed_as_if_never_interrupted": 7,
-    "test_cli_zoo.py": 8,
-    "test_compile_scenes.py::test_compiled_tells_the_same": 12,
-    "test_conv_emulated.py": 4,
-    "test_counting.py": 3,
-    "test_counting.py::test_a_run_fails_when_too_few_ran": 3,
-    "test_cpu_engine.py": 3,
-    "test_cuda_emulated_entropy.py": 4,
-    "test_cuda_emulated_head.py": 4,
-    "test_cuda_emulated_norm.py": 4,
-    "test_cuda_emulated_pool.py": 4,
-    "test_data_batch_path.py": 3,
-    "test_data_workers.py": 4,
-    "test_dezero_steps.py": 4,
-    "test_distributed.py": 6,
-    "test_distributed.py::test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes": 0,
-    "test_distributed.py::test_checkpoint_is_read_by_another_number_of_ranks": 0,
-    "test_distributed.py::test_checkpoint_of_copies_is_read_by_other_wrappers": 0,
-    "test_distributed.py::test_train_by_two_ranks_is_the_training_of_one": 0,
-    "test_distributed.py::test_train_goes_on_after_a_rank_was_killed": 0,
-    "test_distributed.py::test_training_is_that_of_one_process": 0,
-    "test_distributed_files.py": 8,
-    "test_distributed_meeting.py": 5,
-    "test_distributed_sharding.py": 8,
-    "test_docstrings.py::test_examples": 8,
-    "test_files_hostile.py": 6,
-    "test_fit.py": 3,
-    "test_fork.py": 3,
-    "test_fuzz.py::test_random_scripts": 2,
-    "test_io.py": 3,
-    "test_leak.py": 3,
-    "test_library_uses.py": 4,
-    "test_loop_scripts.py": 2,
-    "test_loops_ahead.py::test_another_thread_begins_with_cpu_programs": 0,
-    "test_loops_attacked.py::test_attack": 6,
-    "test_notebook.py": 4,
-    "test_notebook.py::test_pages_run_in_jupyter": 0,
-    "test_onnx.py": 3,
-    "test_ops.py::test_second_derivative_is_numeric": 16,
-    "test_row_groups.py": 6,
-    "test_run.py": 4,
-    "test_run.py::test_spawn_from_a_module": 0,
-    "test_run_examples.py": 3,
-    "test_sharing.py": 3,
-    "test_sharing.py::test_processes_see_each_others_writes": 0,
-    "test_site.py": 6,
-    "test_strangers.py": 6,
-    "test_thread_state.py": 3,
-    "test_types.py": 12,
-    "test_vector_stores.py": 4,
-    "test_vision_detection.py": 4,
-    "test_vmap.py::test_rows": 8,
+_SHARES = {
+    0: """test_cli_story.py::test_nothing_is_overwritten test_cli_story.py::test_predict_goes_on_past_bad_files
+        test_cli_story.py::test_resumed_with_more_epochs
+        test_distributed.py::test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes
+        test_distributed.py::test_checkpoint_is_read_by_another_number_of_ranks
+        test_distributed.py::test_checkpoint_of_copies_is_read_by_other_wrappers
+        test_distributed.py::test_train_by_two_ranks_is_the_training_of_one
+        test_distributed.py::test_train_goes_on_after_a_rank_was_killed test_distributed.py::test_training_is_that_of_one_process
+        test_loops_ahead.py::test_another_thread_begins_with_cpu_programs test_notebook.py::test_pages_run_in_jupyter
+        test_run.py::test_spawn_from_a_module test_sharing.py::test_processes_see_each_others_writes""",
+    2: """test_fuzz.py::test_random_scripts test_loop_scripts.py""",
+    3: """test_call_in_c.py::test_nothing_is_left_behind test_capture_footguns.py test_cli_log.py test_cli_tasks.py test_counting.py
+        test_counting.py::test_a_run_fails_when_too_few_ran test_cpu_engine.py test_data_batch_path.py test_fit.py test_fork.py
+        test_io.py test_leak.py test_onnx.py test_run_examples.py test_sharing.py test_thread_state.py""",
+    4: """test_cli.py test_cli_data.py test_cli_folders.py test_cli_hostile.py test_conv_emulated.py test_cuda_emulated_entropy.py
+        test_cuda_emulated_head.py test_cuda_emulated_norm.py test_cuda_emulated_pool.py test_data_workers.py test_dezero_steps.py
+        test_library_uses.py test_notebook.py test_run.py test_vector_stores.py test_vision_detection.py""",
+    5: """test_cli_train.py test_distributed_meeting.py""",
+    6: """test_cli_story.py test_distributed.py test_files_hostile.py test_loops_attacked.py::test_attack test_row_groups.py
+        test_site.py test_strangers.py""",
+    7: """test_cli_train.py::test_resumed_as_if_never_interrupted""",
+    8: """test_cli_zoo.py test_distributed_files.py test_distributed_sharding.py test_docstrings.py::test_examples
+        test_vmap.py::test_rows""",
+    12: """test_compile_scenes.py::test_compiled_tells_the_same test_types.py""",
+    16: """test_capture_ops.py test_ops.py::test_second_derivative_is_numeric""",
 }
+REST = {name: share for share, names in _SHARES.items() for name in names.split()}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
