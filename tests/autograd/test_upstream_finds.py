@@ -98,3 +98,40 @@ def test_memory_of_numpy_between_elements_is_refused():
     odd = np.frombuffer(bytes(40), np.dtype([("byte", "u1"), ("x", "f4")]))["x"]
     with pytest.raises(ValueError, match="strides not a multiple of the element byte size"):
         torch.from_numpy(odd)
+
+
+def test_gradcheck_wants_doubles_outputs_of_one_shape_and_no_gradient_where_there_is_none():
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match="same shape when inputs are perturbed"):
+        torch.autograd.gradcheck(lambda x: torch.cat([x, x]) if (x >= 1).all() else x, x)
+    with pytest.raises(RuntimeError, match="expected to be zero"):
+        torch.autograd.gradcheck(lambda x: x.detach() * 1, x)
+    with pytest.raises(RuntimeError, match="stride 0"):
+        torch.autograd.gradcheck(lambda x: x * 1, x.expand(2))
+    with pytest.warns(UserWarning, match="not a double precision"):
+        torch.autograd.gradcheck(lambda x: x * 1, x.detach().float().requires_grad_(), atol=0.1)
+    kinds = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(lambda x: (x.sin(), x * 2), x, **kinds)
+
+
+def test_the_rank_of_a_hermitian_matrix_is_that_of_its_lower_half():
+    x = torch.tensor([[1.0, 5.0], [1.0, 1.0]])
+    assert torch.linalg.matrix_rank(x, hermitian=True) == 1
+    assert torch.linalg.matrix_rank(x) == 2
+
+
+def test_forward_mode_has_one_level():
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.ones(1), torch.ones(1), level=0)
+        assert forward_ad.unpack_dual(x, level=-1).tangent is None
+        with pytest.raises(RuntimeError, match="there is no level 1"):
+            forward_ad.unpack_dual(x, level=1)
+
+
+def test_transforms_record_inside_of_inference_mode():
+    with torch.inference_mode():
+        x = torch.tensor([1.0, 2.0])
+        assert torch.func.grad(lambda x: (x**2).sum())(x).tolist() == [2.0, 4.0]
+        assert torch.func.vjp(lambda x: x**2, x)[1](torch.ones(2))[0].tolist() == [2.0, 4.0]
+        assert torch.func.jacrev(lambda x: x**2)(x).diagonal().tolist() == [2.0, 4.0]
+        assert torch.func.jvp(lambda x: x**2, (x,), (x,))[1].tolist() == [2.0, 8.0]

@@ -293,6 +293,21 @@ def _current() -> _Level | None:
     return next((m for m in reversed(here.function_modes) if isinstance(m, _Level)), None)
 
 
+def _level_of(number: int | None) -> _Level | None:
+    """The level of that number; None where there is none."""
+    return (
+        None
+        if number is not None and number < 0
+        else _current()
+        if not number
+        else _no_other(number)
+    )
+
+
+def _no_other(number: int) -> None:
+    raise RuntimeError(f"Forward mode AD has one level, 0: there is no level {number}")
+
+
 def enter_dual_level() -> int:
     """Let tensors carry tangents from here on, in this thread; `dual_level` is the same as a block.
 
@@ -362,7 +377,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Args:
         tensor, tangent: of one shape, of floating point or complex numbers.
-        level: accepted and not needed.
+        level: the number of the level; there is one, 0.
 
     Raises:
         RuntimeError: outside of a `dual_level`, for a tangent of another size, or for a tensor that has one.
@@ -374,7 +389,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ...     torch.autograd.forward_ad.unpack_dual(x * x)
         UnpackedDualTensor(primal=tensor(9.), tangent=tensor(6.))
     """
-    found = _current()
+    found = _level_of(level)
     if found is None:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -406,7 +421,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
     Args:
         tensor: any tensor.
-        level: accepted and not needed.
+        level: the number of the level; there is one, 0.
 
     Example:
         >>> with torch.autograd.forward_ad.dual_level():
@@ -414,7 +429,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         ...     torch.autograd.forward_ad.unpack_dual(x.sin()).tangent
         tensor(-0.9900)
     """
-    found = _current()
+    found = _level_of(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)
     tangent = found.get(tensor)

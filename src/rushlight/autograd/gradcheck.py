@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor, wrap
 from ..operators.pointwise.complex import view_as_real
 from . import forward_ad
+from .batched import vmap
 
 
 class GradcheckError(RuntimeError):
@@ -49,6 +51,7 @@ def _numeric(
     """d(sum of seeds * outputs)/d(input), one element at a time."""
     x = inputs[which].detach()._host()
     result = np.zeros(x.shape, x.dtype)
+    kinds: list[Any] = []
     directions = (1, 1j) if x.dtype.kind == "c" else (1,)
     for at in np.ndindex(*x.shape):
         for direction in directions:  # PyTorch's complex gradient: d/d(real) + 1j * d/d(imag)
@@ -57,9 +60,39 @@ def _numeric(
                 with _moved(inputs, which, at, sign * direction) as trial:
                     # Copies: an output may be a view of the input, which moves again.
                     outs = [_host(o).copy() for o in _outputs(fn, trial)]
+                _check_alike(outs, seeds, kinds)
                 values.append(sum(float((o * s.conj()).sum().real) for o, s in zip(outs, seeds)))
             result[at] += (values[0] - values[1]) / (2 * eps) * direction
     return result
+
+
+def _check_alike(outs: list[np.ndarray], seeds: list[np.ndarray], kinds: list[Any]) -> None:
+    """Raise where outputs look otherwise once an element of the input was moved."""
+    kinds[:] = kinds or [o.dtype for o in outs]
+    for what, alike in (
+        ("shape", [o.shape for o in outs] == [s.shape for s in seeds]),
+        ("dtype", [o.dtype for o in outs] == kinds),
+    ):
+        if not alike:
+            raise AssertionError(
+                f"Expecting gradcheck `func` to return outputs with the same {what} when inputs are perturbed by eps"
+            )
+
+
+def _check_input(i: int, x: Tensor) -> None:
+    """Warn of, or refuse, an input by whose elements no quotients can be computed."""
+    if x._a.dtype.name not in ("float64", "complex128"):
+        warn(
+            f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+            "likely fail if all the inputs are not of double precision floating point or complex.",
+            stacklevel=3,
+        )
+    if x.layout is strided and any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)):
+        raise RuntimeError(
+            f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+            "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+            "passing it to gradcheck."
+        )
 
 
 def _seed(rng: np.random.RandomState, o: Tensor) -> np.ndarray:
@@ -81,6 +114,7 @@ def gradcheck(
     check_batched_grad: bool = False,
     check_backward_ad: bool = True,
     check_forward_ad: bool = False,
+    check_batched_forward_grad: bool = False,
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
@@ -98,12 +132,14 @@ def gradcheck(
         check_batched_grad: also compute several gradients at once, by `vmap`.
         check_backward_ad: compare the gradients of backward passes.
         check_forward_ad: compare tangents, which forward mode computes.
+        check_batched_forward_grad: also compute several tangents at once, by `vmap`.
         fast_mode: of outputs projections are compared in any case, of inputs every element.
         masked: of sparse inputs only the elements that they hold are moved.
 
     Raises:
         GradcheckError: if the gradients differ.
         ValueError: if no input requires gradients.
+        AssertionError: if the shape or dtype of an output depends on the numbers of an input.
 
     Example:
         >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
@@ -121,17 +157,25 @@ def gradcheck(
         ):
             if asked:
                 raise AssertionError(f"Setting {name}=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     checked = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
         raise ValueError("gradcheck expects at least one input tensor to require gradient")
+    for i in checked:
+        _check_input(i, ins[i])
     outs = _outputs(func, ins)
     rng = np.random.RandomState(0)
     seeds = [_seed(rng, o) for o in outs]
     numeric = {i: _numeric(func, ins, i, seeds, eps) for i in checked}
     try:
-        if check_forward_ad:
-            _check_forward(func, ins, checked, seeds, eps, rtol, atol)
+        if not any(o.requires_grad for o in outs):
+            if any(np.any(np.abs(n) > atol) for n in numeric.values()):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+            return True
         if check_backward_ad:
             first = _backward(outs, ins, checked, seeds)
             for i, g in zip(checked, first):
@@ -140,6 +184,11 @@ def gradcheck(
                     raise GradcheckError(_mismatch(func, ins, i, eps, rtol, atol))
                 if check_grad_dtypes and g is not None and g.dtype != ins[i].dtype:
                     raise GradcheckError("The dtype of analytical gradient does not match input")
+        if check_forward_ad:
+            _check_forward(func, ins, checked, seeds, eps, rtol, atol)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, ins, checked)
+        if check_backward_ad:
             _check_again(first, _backward(outs, ins, checked, seeds), nondet_tol)
             if check_undefined_grad:
                 _check_undefined(outs, ins, checked)
@@ -221,6 +270,33 @@ def _check_batched(outs: list[Tensor], ins: tuple, checked: list[int]) -> None:
                 raise GradcheckError(
                     f"For output 0 and input {checked[place]}: gradients computed with vmap over the backward pass "
                     "are not those computed one by one"
+                )
+
+
+def _check_batched_forward(fn: Callable, ins: tuple, checked: list[int]) -> None:
+    """Tangents along several directions at once are those along each."""
+    for i in checked:
+
+        def along(direction: Tensor, i: int = i) -> list[Tensor]:
+            with forward_ad.dual_level():
+                trial = [_apart(t) for t in ins]
+                trial[i] = forward_ad.make_dual(ins[i].detach(), direction)
+                found = [forward_ad.unpack_dual(o) for o in _outputs(fn, tuple(trial))]
+            return [f.primal * 0 if f.tangent is None else f.tangent for f in found]
+
+        rows = [ins[i].detach().clone().normal_() for _ in range(2)]
+        try:
+            together = vmap(along)(wrap(np.stack([_host(r) for r in rows])).to(ins[i].device))
+        except Exception as error:
+            raise GradcheckError(
+                "While computing batched gradients, got an error: vmap over forward mode did not work. "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        for k, (one, other, both) in enumerate(zip(along(rows[0]), along(rows[1]), together)):
+            if not np.allclose(_host(both), np.stack([_host(one), _host(other)])):
+                raise GradcheckError(
+                    f"For output {k} and input {i}: tangents computed with vmap over forward mode are not those "
+                    "computed one by one"
                 )
 
 

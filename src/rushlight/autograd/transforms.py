@@ -9,7 +9,7 @@ from typing import Any
 from ..base.trees import tree_flatten, tree_unflatten
 from ..core.gradients import differentiate
 from ..core.gradients.tape import AccumulateGrad
-from ..core.modes import enable_grad
+from ..core.modes import inference_mode
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..operators.create.ranges import eye
@@ -32,10 +32,11 @@ class Inputs:
             if not isinstance(x, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         # A tensor with a history (of an outer transform) keeps it behind a view of its own.
-        with enable_grad():
+        with inference_mode(False):  # which records, too
             self.leaves = [
-                x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in leaves
-            ]
+                x.view_as(x) if x.requires_grad else
+                (x.clone() if x.is_inference() else x.detach()).requires_grad_() for x in leaves
+            ]  # fmt: skip
         self.fresh = {
             current_edge(t)[0].seq for t, x in zip(self.leaves, leaves) if not x.requires_grad
         }
@@ -74,7 +75,7 @@ class Inputs:
         given = None if seeds is None else [seeds[i] for i in live]
         outer = here.grad and not self.alone([outputs[i] for i in live])
         outer = outer or any(s is not None and s.requires_grad for s in given or ())
-        with enable_grad():
+        with inference_mode(False):  # which records, too
             return list(
                 differentiate.grad(
                     [outputs[i] for i in live],
@@ -117,7 +118,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inputs = Inputs(args, argnums)
-        with enable_grad():
+        with inference_mode(False):  # which records, too
             out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
         where = "grad_and_value(f)(*args): Expected f(*args) to return a "
         if not isinstance(out, Tensor):
@@ -177,7 +178,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
         (tensor([1., 2.]),)
     """
     inputs = Inputs(primals, tuple(range(len(primals))))
-    with enable_grad():
+    with inference_mode(False):  # which records, too
         out, aux = _with_aux(func(*inputs.args), has_aux)
     outputs, spec = tree_flatten(out)
     _tensors_only("vjp", outputs)
@@ -235,7 +236,7 @@ def jvp(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. "
             f"primals and tangents were {inputs.spec} and {shape}."
         )
-    with enable_grad():
+    with inference_mode(False):  # which records, too
         out, aux = _with_aux(func(*inputs.args), has_aux)
         outputs, spec = tree_flatten(out)
         _tensors_only("jvp", outputs)
@@ -315,7 +316,7 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inputs = Inputs(args, argnums)
-        with enable_grad():
+        with inference_mode(False):  # which records, too
             out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
             outputs, spec = tree_flatten(out)
             _tensors_only("jacrev", outputs)

@@ -132,15 +132,19 @@ def _known(op: Any) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else _defined[op]
 
 
-def register_fake(op: Any, fn: Callable | None = None, /) -> Any:
+def register_fake(
+    op: Any, fn: Callable | None = None, /, *, lib: Any = None, allow_override: bool = False
+) -> Any:
     """Say what an operator's result looks like, without values: `CustomOpDef.register_fake` by the operator or its name.
 
     Args:
         op: the operator, or its name.
         fn: the function for `meta` tensors; without it, the result is a decorator.
+        lib: the library whose operator it is.
+        allow_override: let it take the place of an earlier one.
 
     Raises:
-        RuntimeError: if there is no such operator.
+        RuntimeError: if there is no such operator, or if it has such a function and may not get another.
 
     Example:
         >>> @torch.library.custom_op("docs_c::double", mutates_args=())
@@ -152,7 +156,14 @@ def register_fake(op: Any, fn: Callable | None = None, /) -> Any:
         >>> double(torch.empty(3, device="meta")).shape
         torch.Size([3])
     """
-    return _known(op).register_fake if fn is None else _known(op).register_fake(fn)
+    known = _known(
+        op if lib is None or not isinstance(op, str) or "::" in op else f"{lib.ns}::{op}"
+    )
+    if lib is not None and known._fake is not None and not allow_override:
+        raise RuntimeError(
+            "register_fake(...): the operator already has a fake implementation: pass allow_override=True"
+        )
+    return known.register_fake if fn is None else known.register_fake(fn)
 
 
 def register_kernel(op: Any, device_types: Any, fn: Callable | None = None, /) -> Any:

@@ -578,4 +578,6 @@ def new_tensor(
     """
     t = _from_object(data, self.dtype if dtype is None else dtype,
                      self.device if device is None else device, copy=True)  # fmt: skip
+    if pin_memory:
+        t = t.pin_memory()
     return wants_grad(t) if requires_grad else t

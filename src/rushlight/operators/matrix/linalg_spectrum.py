@@ -390,6 +390,8 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
                 rtol: Any = None, out: Any = None) -> Tensor:  # fmt: skip
     """As `pinv`, which has the same arguments but for `tol`, an older name of `atol`: how many singular values of a matrix are not zero."""
     check_matrix(A, "linalg.matrix_rank")
+    if hermitian:  # only what is not above the diagonal is read
+        A = A.tril() + A.tril(-1).mH
     low = tol if atol is None else atol
     if tol is not None and rtol is None:
         rtol = 0.0
