@@ -295,17 +295,11 @@ def _current() -> _Level | None:
 
 def _level_of(number: int | None) -> _Level | None:
     """The level of that number; None where there is none."""
-    return (
-        None
-        if number is not None and number < 0
-        else _current()
-        if not number
-        else _no_other(number)
-    )
-
-
-def _no_other(number: int) -> None:
-    raise RuntimeError(f"Forward mode AD has one level, 0: there is no level {number}")
+    if number:
+        if number > 0:
+            raise RuntimeError(f"Forward mode AD has one level, 0: there is no level {number}")
+        return None
+    return _current()
 
 
 def enter_dual_level() -> int:
