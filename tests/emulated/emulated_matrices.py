@@ -30,7 +30,7 @@ def same(compute: Callable[..., Any], *arrays: np.ndarray) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-for name in ("solve", "inv", "det", "slogdet", "lu_factor", "cholesky", "solve_triangular"):
+for name in ("solve", "inv", "det", "slogdet", "lu_factor", "cholesky", "solve_triangular", "qr"):
     body, key = overrides("cuda")[f"linalg_{name}"], f"linalg_{name}"
 
     def counted(*arrays: Any, body: Any = body, key: str = key, **how: Any) -> Any:
@@ -77,7 +77,18 @@ for n in (1, 3, 8, 9, 33):
         numbers(n, n, dtype=np.float32) + n * np.eye(n, dtype=np.float32),
         numbers(n, 1, dtype=np.float32),
     )
+for rows, columns in ((1, 1), (4, 2), (8, 4), (3, 8), (12, 12), (20, 5), (33, 17), (6, 40)):
+    for batch in ((), (5,)):
+        x = numbers(*batch, rows, columns)
+        for mode in ("reduced", "complete"):
+            same(lambda a, m=mode: linalg.qr(a, m), x)
+        same(lambda a: linalg.qr(a.mT), x)
+        same(linalg.qr, x.astype(np.float32))
+same(linalg.qr, np.zeros((2, 4, 3)))
+same(linalg.qr, np.triu(numbers(5, 5)))
+same(lambda a: rl.stack([t.abs().sum() for t in linalg.qr(a)]), 1e200 * numbers(4, 3))
+same(lambda a: linalg.qr(a).R, np.where(np.eye(4) == 1, np.nan, 1.0))
 singular = rl.ones(2, 3, 3).cuda()
 assert linalg.det(singular).tolist() == [0, 0] and linalg.slogdet(singular)[0].tolist() == [0, 0]
-assert "generic" not in asked and len(set(asked)) == 7, asked
+assert "generic" not in asked and len(set(asked)) == 8, asked
 print("equal")

@@ -151,3 +151,21 @@ def test_threads_are_told_of_their_own_matrices(device: str) -> None:
     for t in threads:
         t.join()
     assert (refused.count(True), refused.count(False)) == (80, 80)
+
+
+def test_a_gpu_solves_least_squares_by_factors_alone(device: str) -> None:
+    """As PyTorch: a GPU knows one method, which gives no rank and no singular values."""
+    a, b = rl.randn(3, 5, 2, device=device), rl.randn(3, 5, 1, device=device)
+    found = rl.linalg.lstsq(a, b)
+    assert found.rank.shape == ((0,) if device == "cuda" else (3,))
+    np.testing.assert_allclose((a.mT @ (a @ found.solution - b)).cpu().numpy(), 0, atol=2e-5)
+    for driver in ("gelsy", "gelsd", "gelss"):
+        if device == "cuda":
+            with pytest.raises(RuntimeError, match=r"should be one of \(gels\)"):
+                rl.linalg.lstsq(a, b, driver=driver)
+        else:
+            other = rl.linalg.lstsq(a, b, driver=driver)
+            assert other.rank.tolist() == [2] * 3
+            np.testing.assert_allclose(other.solution.numpy(), found.solution.numpy(), atol=2e-5)
+    with pytest.raises(RuntimeError, match="`driver` should be one of"):
+        rl.linalg.lstsq(a, b, driver="qr")

@@ -16,7 +16,7 @@ from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, TAPE, here
 from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, columns, eye_like
-from .linalg_solve import solve_op
+from .linalg_solve import solve_op, solve_triangular
 
 # -- singular values ----------------------------------------------------------------------------
 
@@ -426,17 +426,19 @@ def lstsq(
         A: (*, m, n).
         B: (*, m, k).
         rcond: singular values below this part of the largest one count as zero.
-        driver: the LAPACK method, "gels", "gelsy", "gelsd" or "gelss".
+        driver: the LAPACK method, "gels", "gelsy", "gelsd" or "gelss"; on a GPU "gels", which takes full rank for granted.
 
     Example:
         >>> A = torch.tensor([[1.0], [1.0]])
         >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0]])).solution
         tensor([[2.0000]])
     """
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+    known = ("gels",) if A.is_cuda else ("gels", "gelsy", "gelsd", "gelss")
+    if driver is not None and driver not in known:
         raise RuntimeError(
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+            f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(known)})"
         )
+    driver = driver or ("gels" if A.is_cuda else "gelsy")
     check_matrix(A, "torch.linalg.lstsq")
     vector = B._a.ndim == A._a.ndim - 1
     b = B.unsqueeze(-1) if vector else B
@@ -445,9 +447,19 @@ def lstsq(
     from ..image.padding import pad
 
     more = max(0, A._a.shape[-2] - A._a.shape[-1])  # LAPACK leaves as many rows below the solution
-    solution = columns(pad(pinv(A, rcond) @ b, (0, 0, 0, more))).narrow(-2, 0, A._a.shape[-1])
-    rest = _lstsq_extras(A, b, solution, driver or "gelsy", rcond)
+    tall = A._a.shape[-2] >= A._a.shape[-1]
+    found = _solved_by_factors(A, b) if A.is_cuda and tall else pinv(A, rcond) @ b
+    solution = columns(pad(found, (0, 0, 0, more))).narrow(-2, 0, A._a.shape[-1])
+    rest = _lstsq_extras(A, b, solution, driver, rcond)
     return into(out, _LINALG_LSTSQ(solution.squeeze(-1) if vector else solution, *rest))
+
+
+def _solved_by_factors(a: Tensor, b: Tensor) -> Tensor:
+    """The same for matrices of full rank with no fewer rows than columns, without their singular values."""
+    from .linalg_factor import qr
+
+    q, r = qr(a)
+    return solve_triangular(r, adjoint(q) @ b, upper=True)
 
 
 def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> tuple:
@@ -461,4 +473,6 @@ def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> t
     if driver != "gelsy" and a._a.shape[-2] > a._a.shape[-1]:
         gap = (a @ x - b).abs()
         residuals = (gap * gap).sum(-2)
+        if driver == "gels" and not a._a.shape[-1]:
+            residuals = residuals - residuals.detach()  # 0 with a gradient, as PyTorch says
     return residuals, rank, values

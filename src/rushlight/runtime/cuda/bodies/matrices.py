@@ -18,7 +18,7 @@ from ..code.sources import block_room, load
 from .fills import row_major
 
 Steps = tuple[int, int, int]  # from matrix to matrix, row to row, column to column, in elements
-SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE = range(7)
+SOLVE, INVERSE, DETERMINANT, LOGARITHM, FACTORS, CHOLESKY, TRIANGLE, REFLECTIONS = range(8)
 _MOST_ROWS = {INVERSE: 100, CHOLESKY: 100}  # beyond them the library's are quicker on an H200
 _BLOCK = 128  # threads that share a block among matrices
 _X, _Y, _OUT, _SECOND, _SWAPS, _ORDER = range(6)  # places of the addresses
@@ -105,6 +105,36 @@ def _launch(
     return checked
 
 
+def _reflections(x: DeviceArray, mode: str) -> Any:
+    """The orthogonal factor and the triangle of small matrices, which need not be square; None for others."""
+    n, m = x.shape[-2:]
+    batch, dtype = x.shape[:-2], x.dtype
+    count, lies = prod(batch), _steps(x, batch)
+    if dtype.char not in "fd" or not 0 < n <= 128 or not 0 < m <= 128 or not count or lies is None:
+        return None
+    square = n if mode == "complete" else min(n, m)
+    most = max(n, m)
+    group = 8 if most <= 8 else 32 if most <= 16 else 256 if most <= 48 else 1024
+    held = max(1, _BLOCK // group)
+    room = held * (n * m + n * square + min(n, m)) * dtype.itemsize
+    if room > block_room():
+        return None
+    results = (_columns(_OUT, batch, n, square, dtype), _columns(_SECOND, batch, square, m, dtype))
+    launch = load("matrices.cu", "matrices", dtype.char, GROUP=group, TASK=REFLECTIONS)
+    launch.allow(room)
+    call = launch.prepared(
+        -(-count // held), max(_BLOCK, group), results, count, n, m, *lies, 0, 0, 0, square, 0, shared=room,
+        absent=(1, _SWAPS, _ORDER),
+    )  # fmt: skip
+    return lambda x: call(x, None)
+
+
+def _factored(x: DeviceArray, *, mode: str) -> Any:
+    x = row_major(x)
+    launch = _reflections(x, mode)
+    return NotImplemented if launch is None else launch(x)
+
+
 def _turned(a: DeviceArray) -> Any:
     return a.swapaxes(-2, -1)
 
@@ -134,3 +164,4 @@ kernel_for("cuda", "linalg_slogdet")(_small(LOGARITHM))
 kernel_for("cuda", "linalg_lu_factor")(_small(FACTORS))
 kernel_for("cuda", "linalg_cholesky")(_small(CHOLESKY))
 kernel_for("cuda", "linalg_solve_triangular")(_small(TRIANGLE))
+kernel_for("cuda", "linalg_qr")(keyed(_factored, lambda x, *, mode: _reflections(x, mode)))

@@ -1,6 +1,7 @@
 // Small matrices in shared memory, each by GROUP threads: elimination with the largest pivot of a column, as LAPACK's
 // getrf does it, and what follows from it (TASK 0: solutions, 1: inverses, 2: determinants, 3: their signs and
-// logarithms, 4: both factors); Cholesky factors (5); solutions with one triangle (6).
+// logarithms, 4: both factors); Cholesky factors (5); solutions with one triangle (6); an orthogonal factor and a
+// triangle by reflections (7), which alone takes matrices that are not square.
 #ifndef GROUP
 #define GROUP 32
 #endif
@@ -79,6 +80,95 @@ __device__ __forceinline__ int eliminate(T* a, int n, int width, int* swaps, int
 }
 #endif
 
+#if TASK == 7
+// How many threads share a column, lanes beside each other.
+#define SHARE (GROUP < 32 ? 1 : 4)
+
+// The length of column j below row j, as large or small as its numbers may be.
+__device__ __forceinline__ T length_below(const T* a, int rows, int width, int j, int me, T* told) {
+    T most = 0, total = 0;
+    if (me < LANES) {
+        for (int i = j + 1 + me; i < rows; i += LANES) most = fmax(most, fabs(a[i * width + j]));
+#pragma unroll
+        for (int by = LANES / 2; by; by >>= 1) most = fmax(most, __shfl_xor_sync(~0u, most, by));
+        if (!(most > 0) || most - most != 0) most = 1;
+        for (int i = j + 1 + me; i < rows; i += LANES) {
+            const T v = a[i * width + j] / most;
+            total += v * v;
+        }
+#pragma unroll
+        for (int by = LANES / 2; by; by >>= 1) total += __shfl_xor_sync(~0u, total, by);
+        total = most * sqrt(total);
+    }
+    if (GROUP > 32) {
+        if (me == 0) *told = total;
+        __syncthreads();
+        total = *told;
+    }
+    return total;
+}
+
+// What stands in columns `from` to `to` of `x`, reflected by column j of `a`, whose own number is 1.
+__device__ __forceinline__ void reflect(T* x, int across, int from, int to, const T* a, int rows, int width, int j, T tau, int me) {
+    const int part = me % SHARE;
+    for (int first = from; first < to; first += GROUP / SHARE) {  // as often in every thread
+        const int c = first + me / SHARE, end = c < to ? rows : 0;
+        T along = part || !end ? T(0) : x[j * across + c];
+        for (int i = j + 1 + part; i < end; i += SHARE) along += a[i * width + j] * x[i * across + c];
+#pragma unroll
+        for (int by = SHARE / 2; by; by >>= 1) along += __shfl_xor_sync(~0u, along, by);
+        along *= tau;
+        if (part == 0 && end) x[j * across + c] -= along;
+        for (int i = j + 1 + part; i < end; i += SHARE) x[i * across + c] -= along * a[i * width + j];
+    }
+}
+
+// Matrices of n rows and m columns; the first factor has `square` columns.
+BOUNDED_KERNEL(matrices, GROUP < 128 ? 128 : GROUP)(const T* __restrict__ x, const T* __restrict__ y, T* __restrict__ out,
+        T* __restrict__ second, int* __restrict__ swaps_out, i64* __restrict__ order, unsigned* bad, i64 count, int n, int m,
+        Lay lx, Lay ly, int square, int ones) {
+    depend();
+    extern __shared__ __align__(16) char room[];
+    __shared__ T told[1];
+    const int me = threadIdx.x % GROUP, here = threadIdx.x / GROUP, groups = blockDim.x / GROUP;
+    const i64 at = (i64)blockIdx.x * groups + here, k = at < count ? at : count - 1;
+    const bool live = at < count;
+    const int steps = n < m ? n : m;
+    T* a = (T*)room + (i64)here * (n * m + n * square + steps);
+    T *q = a + n * m, *taus = q + n * square;
+    bring_in(a, x, lx, k, n, m, m, me);
+    MEET();
+    for (int j = 0; j < steps; j++) {
+        const T first = a[j * m + j], below = length_below(a, n, m, j, me, told);
+        MEET();  // all have read it
+        if (below == 0) {
+            if (me == 0) taus[j] = 0;
+        } else {
+            const T whole = -copysign(hypot(first, below), first), over = 1 / (first - whole);
+            OVER(i, j + 1, n) a[i * m + j] *= over;
+            if (me == 0) {
+                a[j * m + j] = whole;
+                taus[j] = (whole - first) / whole;
+            }
+        }
+        MEET();
+        reflect(a, m, j + 1, m, a, n, m, j, taus[j], me);
+        MEET();
+    }
+    OVER(e, 0, n * square) q[e] = e / square == e % square;
+    MEET();
+    for (int j = steps - 1; j >= 0; j--) {
+        reflect(q, square, j, square, a, n, m, j, taus[j], me);
+        MEET();
+    }
+    if (!live) return;
+    take_out(out + k * n * square, q, n, square, square, me);
+    OVER(e, 0, square * m) {
+        const int r = e % square, c = e / square;
+        second[k * square * m + e] = r <= c ? a[r * m + c] : T(0);
+    }
+}
+#else
 // The triangle of a matrix against what stands to its right: from the last row up, or from the first down.
 __device__ __forceinline__ void substitute(T* a, int n, int m, int width, bool up, bool ones, int me) {
     for (int s = 0; s < n; s++) {
@@ -173,3 +263,4 @@ BOUNDED_KERNEL(matrices, GROUP < 128 ? 128 : GROUP)(const T* __restrict__ x, con
     if (live) take_out(out + k * n * m, a + n, n, m, width, me);
 #endif
 }
+#endif
