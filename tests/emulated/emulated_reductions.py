@@ -54,6 +54,14 @@ def beyond_numbers() -> None:
     """NaN, infinities, whole numbers and booleans; a mean far from 0."""
     x = np.array([1.0, np.nan, -np.inf, 3.0], np.float32)
     assert np.isnan(emulated_capture.on_host(reduce("variance 1.0", on_gpu(x), None, False)))
+    spread = np.arange(20, dtype=np.float32).reshape(4, 5).copy()
+    spread[range(4), range(4)] = np.inf
+    assert np.isnan(
+        emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread), 1, False))
+    ).all()
+    assert np.isnan(
+        emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread[:, :2]), 1, False))
+    )[:2].all()
     low, high = reduce("aminmax", on_gpu(x), None, False, None, True)
     assert np.isnan(emulated_capture.on_host(low)) and np.isnan(emulated_capture.on_host(high))
     far = (1e4 + random.normal(size=5000)).astype(np.float32)

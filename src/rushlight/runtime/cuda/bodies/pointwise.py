@@ -88,6 +88,8 @@ def _pow(x: DeviceArray, y: Any) -> Any:
             return compute("mul", (compute("square", (x,)), x))
         if y == 0.5:
             return compute("sqrt", (x,))
+        if y == -0.5 and x.dtype.kind != "c":
+            return compute("rsqrt", (x,))
         if y == -1:
             return compute("reciprocal", (x,))
         if y == -2 and x.dtype.kind != "c":

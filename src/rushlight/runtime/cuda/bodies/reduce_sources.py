@@ -126,7 +126,8 @@ def _moments(a: str, correction: str, root: bool) -> str:
     return f"""typedef {a} R;
 struct A {{ R n, mean, m; }};
 __device__ __forceinline__ A none() {{ A a; a.n = a.mean = a.m = 0; return a; }}
-__device__ __forceinline__ A map_(R v) {{ A a; a.n = 1; a.mean = v; a.m = 0; return a; }}
+// An infinity has no distance from the mean that it makes infinite.
+__device__ __forceinline__ A map_(R v) {{ A a; a.n = 1; a.mean = v; a.m = v - v; return a; }}
 __device__ __forceinline__ A join_(A a, A b) {{
     if (b.n == 0) return a;
     if (a.n == 0) return b;
