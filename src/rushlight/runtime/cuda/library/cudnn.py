@@ -35,7 +35,7 @@ TYPES = {"f": 0, "d": 1, "e": 2, "E": 9}  # dtype.char -> cudnnDataType_t
 _OLDEST = 8901  # from this version on, lengths of sequences need no copy on the device
 
 
-class CudnnRefused(Exception):
+class CudnnRefused(RuntimeError):
     """cuDNN does not take this."""
 
 
@@ -123,7 +123,8 @@ class CudnnLibrary:
         """
         run = _run_graph if launch._native is None else launch._native.run_graph
         status = run(self._functions, self.handle_of_stream(), plan, uids, addresses, workspace)
-        if status:
+        if status:  # a handle is not used after a refused call: it may be out of its stream's order
+            self.by_stream.clear()
             self._refused("cudnnBackendExecute", status)
 
     def made(self, kind: str) -> int:
