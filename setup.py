@@ -17,9 +17,7 @@ from setuptools.command.build_py import build_py
 # PyTorch's names that are no engine: apart in the source, beside the others in a wheel.
 NAMES = Path("src/torch_names/rushlight")
 _FOLDERS = {name: NAMES / name.replace(".", "/") for name in find_namespace_packages(str(NAMES))}
-NAMED = {
-    f"rushlight.{n}": folder for n, folder in _FOLDERS.items() if (folder / "__init__.py").exists()
-}
+NAMED = {f"rushlight.{n}": folder for n, folder in _FOLDERS.items() if (folder / "__init__.py").exists()}
 ENGINE, NATIVE = "rushlight.runtime.cpu._native", Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> folder of its sources
 PIECES = {
@@ -33,14 +31,8 @@ PIECES = {
 NO_DEBUGGER = [] if "-g" in os.environ.get("CFLAGS", "").split() else ["-g0"]
 
 
-LOOPS = (
-    "loops.c"  # compiled for each instruction set and part; a set is whole with all of its parts
-)
-SETS = {
-    "BASE": "",
-    "AVX2": "avx2 fma",
-    "AVX512": "avx512f avx512dq",
-}  # and the flags of a processor that has it
+LOOPS = "loops.c"  # compiled for each instruction set and part; a set is whole with all of its parts
+SETS = {"BASE": "", "AVX2": "avx2 fma", "AVX512": "avx512f avx512dq"}  # and the flags of a processor that has it
 PARTS = ("IMAGES", "PRODUCTS", "NUMBERS")
 
 
@@ -156,9 +148,7 @@ class AllCores(build_ext):
         print(f"compiling rushlight's C for {', '.join(sets[whole:])} on {os.cpu_count()} cores")
         told = [("INSTRUCTION_SETS", str(len(sets))), ("FIRST_WHOLE_SET", str(whole))]
         loops = [
-            (name, part)
-            for i, name in reversed(list(enumerate(sets)))
-            for part in (PARTS if i >= whole else PARTS[:1])
+            (name, part) for i, name in reversed(list(enumerate(sets))) for part in (PARTS if i >= whole else PARTS[:1])
         ]
         made = write_points(Path(self.build_temp))
         for extension in self.extensions:
@@ -167,29 +157,20 @@ class AllCores(build_ext):
                 extension.depends.append(str(made))
         one_by_one = self.compiler.compile
 
-        def compile(
-            sources: list[str], output_dir: str, macros: list[tuple], **options: object
-        ) -> list[str]:
+        def compile(sources: list[str], output_dir: str, macros: list[tuple], **options: object) -> list[str]:
             def one(source: str, folder: str, more: list[tuple]) -> list[str]:
                 return one_by_one([source], output_dir=folder, macros=[*macros, *more], **options)
 
             # The loops take long: they come first, so that no core waits for the last of them.
             work = [
                 pool.submit(
-                    one,
-                    source,
-                    f"{output_dir}/{name}_{part}",
-                    [(f"LOOPS_{name}", None), (f"LOOPS_{part}", None)],
+                    one, source, f"{output_dir}/{name}_{part}", [(f"LOOPS_{name}", None), (f"LOOPS_{part}", None)]
                 )
                 for source in sources
                 if Path(source).name == LOOPS
                 for name, part in loops
             ]
-            work += [
-                pool.submit(one, source, output_dir, told)
-                for source in sources
-                if Path(source).name != LOOPS
-            ]
+            work += [pool.submit(one, source, output_dir, told) for source in sources if Path(source).name != LOOPS]
             return [name for each in work for name in each.result()]
 
         self.compiler.compile = compile
@@ -203,9 +184,7 @@ class OnePackage(build_py):
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         found = super().find_package_modules(package, package_dir)
-        return found + (
-            super().find_package_modules(package, str(NAMES)) if package == "rushlight" else []
-        )
+        return found + (super().find_package_modules(package, str(NAMES)) if package == "rushlight" else [])
 
     def get_source_files(self) -> list[str]:
         return [*super().get_source_files(), "tools/stubs.py"]

@@ -41,19 +41,9 @@ ROWS = {
 }
 GOALS = {
     "cpu": {"lab4": 4.0, "lab64": 3.0, "lab512": 1.8, "mlp": 1.7, "wide": 1.5},
-    "cuda": {
-        "lab4": 40,
-        "lab64": 60,
-        "lab512": 150,
-        "lab4096": 700,
-        "mlp": 35,
-        "resnet": 512 / 75_000 * 1e6,
-    },
+    "cuda": {"lab4": 40, "lab64": 60, "lab512": 150, "lab4096": 700, "mlp": 35, "resnet": 512 / 75_000 * 1e6},
 }
-DEFAULT = {
-    "cpu": "lab4,lab64,lab512,mlp",
-    "cuda": "lab4,lab64,lab512,lab4096,mlp,resnet",
-}
+DEFAULT = {"cpu": "lab4,lab64,lab512,mlp", "cuda": "lab4,lab64,lab512,lab4096,mlp,resnet"}
 
 
 def resnet(nn: Any) -> Any:
@@ -70,12 +60,7 @@ def resnet(nn: Any) -> Any:
     return net
 
 
-NETS = {
-    "resnet": (resnet, (3, 32, 32)),
-    "lab": (lab, (3, 32, 32)),
-    "mlp": (mlp, (784,)),
-    "wide": (wide, (3, 32, 32)),
-}
+NETS = {"resnet": (resnet, (3, 32, 32)), "lab": (lab, (3, 32, 32)), "mlp": (mlp, (784,)), "wide": (wide, (3, 32, 32))}
 
 
 def step_of(lib: Any, row: str, device: str, batch: int | None = None) -> tuple[Callable, Any, Any]:
@@ -211,9 +196,7 @@ def launched(low: Any, program: Any) -> int:
     return sum(not ins.is_view for ins in code)
 
 
-def run(
-    side: str, row: str, args: argparse.Namespace, seconds: float, cache: str | None = None
-) -> dict[str, Any]:
+def run(side: str, row: str, args: argparse.Namespace, seconds: float, cache: str | None = None) -> dict[str, Any]:
     command = [sys.executable, __file__, "--worker", side, "--rows", row, "--device", args.device,
                "--seconds", str(seconds)]  # fmt: skip
     environment = {**os.environ, **({"RUSHLIGHT_CACHE": cache} if cache else {})}
@@ -248,9 +231,7 @@ def report_program(row: str, f: dict[str, Any]) -> None:
         return
     steps = list(zip([["", -1], *f["passes"]], f["passes"]))  # those that left it as it was apart
     passes = ", ".join(f"{name} {n}" for (_, before), (name, n) in steps if n != before)
-    floor = (
-        f"{f['us']:.0f} us, {f['us'] / f['floor_us']:.1f} times the floor of {f['floor_us']:.1f}; "
-    )
+    floor = f"{f['us']:.0f} us, {f['us'] / f['floor_us']:.1f} times the floor of {f['floor_us']:.1f}; "
     print(
         f"{row:<10}{floor}{passes}; {f['kernels']} kernels; moves {f['moved'] / 1e6:.2f} MB, least "
         f"{f['least'] / 1e6:.2f} MB; arena {(f['arena'] or 0) / 1e6:.2f} MB; "
@@ -300,9 +281,7 @@ def main() -> None:
         sides = ["torch", *(["torch graph"] if args.device == "cuda" else []), *sides]
     if args.sides:
         sides = [s for s in sides if s in args.sides.split(",")]
-    print(
-        f"{'':<10}" + "".join(f"{s:>13}" for s in sides) + f"{'ratio':>9}   (microseconds a step)"
-    )
+    print(f"{'':<10}" + "".join(f"{s:>13}" for s in sides) + f"{'ratio':>9}   (microseconds a step)")
     table = {}
     for row in rows:
         table[row] = {side: run(side, row, args, args.seconds) for side in sides}

@@ -259,9 +259,7 @@ def show_growth(table: dict[str, Any]) -> None:
 def show_memory(found: dict[str, dict[str, list[float]]]) -> None:
     print(f"\n{'peak memory, MB':<24}" + "".join(f"{c:>24}" for c in found))
     for name in next(iter(found.values())):
-        cells = [
-            f"{row[name][1]:.0f} ({row[name][1] - row[name][0]:+.0f})" for row in found.values()
-        ]
+        cells = [f"{row[name][1]:.0f} ({row[name][1] - row[name][0]:+.0f})" for row in found.values()]
         print(f"{name:<24}" + "".join(f"{c:>24}" for c in cells))
     print("(in brackets: beyond what the framework takes before it has a network)")
 
@@ -270,9 +268,7 @@ def draw_growth(result: dict[str, Any]) -> None:
     """The growth of a record as docs/growth-cpu.svg."""
     from rushlight.cli.report import svg
 
-    title = (
-        "CPU microseconds an image, one thread" if result["cpu time"] else "microseconds an image"
-    )
+    title = "CPU microseconds an image, one thread" if result["cpu time"] else "microseconds an image"
     charts = []
     for kind, rows in result["growth"].items():
         lines = [
@@ -280,9 +276,7 @@ def draw_growth(result: dict[str, Any]) -> None:
             for name, colour in zip(next(iter(rows.values())), ("one", "two", "three"))
         ]
         across = "batch size (lab net)" if kind == "batch" else "width (batch 64)"
-        charts.append(
-            (title, svg.line_chart(title, lines, across, "{:,.0f}".format, log_x=True, log_y=True))
-        )
+        charts.append((title, svg.line_chart(title, lines, across, "{:,.0f}".format, log_x=True, log_y=True)))
     print("drawn to", svg.write(str(ROOT / "docs" / "growth-cpu.svg"), svg.sheet(*charts)))
 
 
@@ -305,12 +299,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cpu-time", action="store_true", help="of one thread, not the clock's")
     parser.add_argument("--no-memory", action="store_true")
     ledger.option(parser)
-    parser.add_argument(
-        "--out", type=Path, help="the record; benchmarks/results/cpu.json unless told"
-    )
-    parser.add_argument(
-        "--draw", type=Path, metavar="RECORD", help="only draw the growth of a record again"
-    )
+    parser.add_argument("--out", type=Path, help="the record; benchmarks/results/cpu.json unless told")
+    parser.add_argument("--draw", type=Path, metavar="RECORD", help="only draw the growth of a record again")
     return parser.parse_args()
 
 

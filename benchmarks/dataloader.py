@@ -54,11 +54,7 @@ def torch_loader(root: str, batch_size: int, augment: bool, workers: int) -> Ite
     else:
         steps = [transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
         if augment:
-            steps = [
-                transforms.RandomCrop(32, padding=4),
-                transforms.RandomHorizontalFlip(),
-                *steps,
-            ]
+            steps = [transforms.RandomCrop(32, padding=4), transforms.RandomHorizontalFlip(), *steps]
         data = datasets.CIFAR10(root=root, train=True, transform=transforms.Compose(steps))
     return DataLoader(data, batch_size=batch_size, shuffle=True, num_workers=workers)
 
@@ -122,10 +118,7 @@ def rate(loader: Iterable[Any], seconds: float) -> float:
 def compare(root: str, setting: dict, seconds: float, rounds: int, workers: int) -> dict:
     """Both libraries in turns; medians and their ratio."""
     makers: dict[str, Callable] = {"rushlight": our_loader, "torch": torch_loader}
-    loaders = {
-        name: make(root, setting["batch_size"], setting["augment"], workers)
-        for name, make in makers.items()
-    }
+    loaders = {name: make(root, setting["batch_size"], setting["augment"], workers) for name, make in makers.items()}
     rates: dict[str, list[float]] = {name: [] for name in loaders}
     for _ in range(rounds):
         for name, loader in loaders.items():

@@ -112,8 +112,7 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
             for side in sides:
                 e = side.epoch()
                 print(
-                    f"epoch {i + 1}  {side.name:<17} {e['seconds']:8.3f} s  loss {e['loss']:.4f}  "
-                    f"{e['dtype']}",
+                    f"epoch {i + 1}  {side.name:<17} {e['seconds']:8.3f} s  loss {e['loss']:.4f}  {e['dtype']}",
                     flush=True,
                 )
         for side in sides:

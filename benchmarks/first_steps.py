@@ -34,9 +34,7 @@ class Parts:
         self.longest: list[tuple[float, str]] = []
         self.inside = [0.0]
 
-    def watch(
-        self, owner: Any, name: str, part: str, told: Callable[..., str] | None = None
-    ) -> None:
+    def watch(self, owner: Any, name: str, part: str, told: Callable[..., str] | None = None) -> None:
         called = getattr(owner, name)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -56,13 +54,8 @@ class Parts:
         setattr(owner, name, watched)
 
     def summary(self) -> dict[str, Any]:
-        named = [
-            f"{name} {1e3 * seconds:.0f} ms" for seconds, name in sorted(self.longest)[::-1][:6]
-        ]
-        return {
-            "parts": {part: [round(s, 3), self.calls[part]] for part, s in self.seconds.items()},
-            "longest": named,
-        }
+        named = [f"{name} {1e3 * seconds:.0f} ms" for seconds, name in sorted(self.longest)[::-1][:6]]
+        return {"parts": {part: [round(s, 3), self.calls[part]] for part, s in self.seconds.items()}, "longest": named}
 
 
 def watched() -> Parts:
@@ -135,9 +128,7 @@ def main() -> int:
     parser.add_argument("--sides", default=",".join(SIDES))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--child", nargs=2)
-    parser.add_argument(
-        "--at-once", type=int, default=1, help="rows side by side, for a first look"
-    )
+    parser.add_argument("--at-once", type=int, default=1, help="rows side by side, for a first look")
     args = parser.parse_args()
     if args.child:
         child(*args.child, args.device)
@@ -156,27 +147,15 @@ def main() -> int:
                 }
                 found = []
                 for _ in ("cold", "warm") if side != "torch" else ("cold",):
-                    command = [
-                        sys.executable,
-                        __file__,
-                        "--child",
-                        side,
-                        row,
-                        "--device",
-                        args.device,
-                    ]
-                    done = subprocess.run(
-                        command, env=env, capture_output=True, text=True, check=False
-                    )
+                    command = [sys.executable, __file__, "--child", side, row, "--device", args.device]
+                    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
                     if done.returncode:
                         found.append({"five": float("nan"), "error": done.stderr[-300:]})
                         continue
                     found.append(json.loads(done.stdout.splitlines()[-1]))
                 rest = {k: v for k, v in found[0].items() if k != "five"}
                 warm = (
-                    f"{found[1]['five']:.2f} {found[1].get('steps')} {found[1].get('parts')}"
-                    if len(found) > 1
-                    else ""
+                    f"{found[1]['five']:.2f} {found[1].get('steps')} {found[1].get('parts')}" if len(found) > 1 else ""
                 )
                 lines.append(f"| {row} | {side} | {found[0]['five']:.2f} | {warm} | {rest} |")
         return "\n".join(lines)

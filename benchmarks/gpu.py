@@ -55,10 +55,7 @@ def draw(record: Path, picture: Path = PICTURE) -> None:
     from rushlight.cli.report import svg
 
     found = json.loads(record.read_text())["growth"]
-    print(
-        "drawn to",
-        svg.write(str(picture), bench.drawing(found["model"], found["rows"], found["places"])),
-    )
+    print("drawn to", svg.write(str(picture), bench.drawing(found["model"], found["rows"], found["places"])))
 
 
 def write(path: Path, what: dict[str, Any]) -> Path:

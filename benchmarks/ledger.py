@@ -37,9 +37,7 @@ Figure = tuple[str, float, float | None]  # row, ours, PyTorch's
 
 def option(parser: argparse.ArgumentParser) -> None:
     """`--ledger [FILE]`, for benchmarks."""
-    parser.add_argument(
-        "--ledger", nargs="?", type=Path, const=LEDGER, help="add the figures to this file"
-    )
+    parser.add_argument("--ledger", nargs="?", type=Path, const=LEDGER, help="add the figures to this file")
 
 
 def machine(device: str = "cpu") -> str:
@@ -70,9 +68,7 @@ def record(path: Path | None, benchmark: str, device: str, figures: Iterable[Fig
     add(path, [line(commit, when, where, f"{benchmark} {device}", *one) for one in figures])
 
 
-def line(
-    commit: str, date: str, machine: str, benchmark: str, row: str, ours: float, torch: float | None
-) -> Line:
+def line(commit: str, date: str, machine: str, benchmark: str, row: str, ours: float, torch: float | None) -> Line:
     ratio = None if torch is None else round(torch / ours, 4)
     return {"commit": commit, "date": date, "machine": machine, "benchmark": benchmark, "row": row,
             "ours": round(ours, 4), "torch": torch if torch is None else round(torch, 4), "ratio": ratio}  # fmt: skip
@@ -115,7 +111,7 @@ def compare(lines: list[Line], a: str, b: str, loss: float = LOSS) -> tuple[list
         if kept < 1 - loss:
             unit = "of PyTorch" if by_ratio else "alone"
             pair = (x["ratio"], y["ratio"]) if by_ratio else (x["ours"], y["ours"])
-            told.append((kept, f"{', '.join(place)}: {pair[0]:g} -> {pair[1]:g} {unit} ({kept - 1:+.0%})"))  # fmt: skip
+            told.append((kept, f"{', '.join(place)}: {pair[0]:g} -> {pair[1]:g} {unit} ({kept - 1:+.0%})"))
     return [text for _, text in sorted(told)], len(common)
 
 
@@ -129,14 +125,14 @@ def draw(lines: list[Line], path: Path) -> None:
     known = sorted([n for n in lines if n["ratio"]], key=lambda n: n["date"])
     commits = list(dict.fromkeys(n["commit"] for n in known))
     kinds = list(dict.fromkeys(n["machine"] for n in known))
-    figure, panels = plt.subplots(len(kinds), 1, figsize=(10, 3.6 * len(kinds)), squeeze=False, layout="constrained")  # fmt: skip
+    figure, panels = plt.subplots(len(kinds), 1, figsize=(10, 3.6 * len(kinds)), squeeze=False, layout="constrained")
     for (axis,), kind in zip(panels, kinds):
         mine = [n for n in known if n["machine"] == kind]
         here = [c for c in commits if any(n["commit"] == c for n in mine)]
         for name in dict.fromkeys(n["benchmark"] for n in mine):
             points = []
             for place, commit in enumerate(here):
-                logs = [math.log(n["ratio"]) for n in mine if (n["commit"], n["benchmark"]) == (commit, name)]  # fmt: skip
+                logs = [math.log(n["ratio"]) for n in mine if (n["commit"], n["benchmark"]) == (commit, name)]
                 points += [(place, math.exp(sum(logs) / len(logs)))] if logs else []
             axis.plot(*zip(*points), marker="o", ms=4, label=name)
         axis.set_xticks(range(len(here)), here, rotation=45, fontsize=8)
@@ -172,9 +168,7 @@ def of_columns(columns: dict[str, dict[str, float]]) -> list[Figure]:
     return found
 
 
-def of_rows(
-    table: dict[str, dict[str, Any]], unit: str, peer: str, sides: dict[str, str]
-) -> list[Figure]:
+def of_rows(table: dict[str, dict[str, Any]], unit: str, peer: str, sides: dict[str, str]) -> list[Figure]:
     """Figures of rows that have a dict for each side: `sides` has what is added to the row's name for ours."""
     found = []
     for row, by_side in table.items():
@@ -208,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
     else:
         told, common = compare(read(args.ledger), args.before, args.after, args.loss)
         if not common:
-            raise SystemExit(f"{args.ledger.name} has no figure of both {args.before} and {args.after}")  # fmt: skip
+            raise SystemExit(f"{args.ledger.name} has no figure of both {args.before} and {args.after}")
         print(f"{common} figures of both")
     print("\n".join(told) or "nothing lost")
     return int(bool(told))

@@ -137,11 +137,7 @@ def lightning(device: str) -> dict[str, Any]:
         def __init__(self) -> None:
             super().__init__()
             self.net = nn.Sequential(
-                nn.Conv2d(3, 16, 3),
-                nn.ReLU(),
-                nn.MaxPool2d(2),
-                nn.Flatten(),
-                nn.Linear(16 * 15 * 15, 10),
+                nn.Conv2d(3, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 15 * 15, 10)
             )
             self.losses: list[float] = []
             self.times: list[float] = []
@@ -187,9 +183,7 @@ def _run(side: str, row: str, device: str) -> dict[str, Any]:
     start = [sys.executable] if side == "torch" else [sys.executable, "-m", "rushlight", "run"]
     command = [*start, str(HERE), "--worker", row, "--device", device]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=180, env=os.environ.copy()
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=180, env=os.environ.copy())
     except subprocess.TimeoutExpired:
         return {"failed": "took more than 180 s"}
     for line in reversed(done.stdout.splitlines()):
@@ -200,9 +194,7 @@ def _run(side: str, row: str, device: str) -> dict[str, Any]:
 
 def _report(row: str, torch: dict[str, Any], ours: dict[str, Any]) -> None:
     if "failed" in torch or "failed" in ours:
-        print(
-            f"{row:12} PyTorch: {torch.get('failed', 'ran')}; rushlight: {ours.get('failed', 'ran')}"
-        )
+        print(f"{row:12} PyTorch: {torch.get('failed', 'ran')}; rushlight: {ours.get('failed', 'ran')}")
         return
     apart = max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(torch["losses"], ours["losses"]))
     print(

@@ -86,9 +86,7 @@ def once(run: Callable[[], Any], seconds: float, lib: Any, device: str) -> float
     return (clock() - begin) / count * 1e6
 
 
-def measure(
-    row: ops_rows.Row, backward: bool, seconds: float, rounds: int, device: str
-) -> tuple[float, float]:
+def measure(row: ops_rows.Row, backward: bool, seconds: float, rounds: int, device: str) -> tuple[float, float]:
     libs = (torch, rushlight)
     sides = [prepared(row, lib, backward, device) for lib in libs]
     best = [once(run, 0.0, lib, device) for run, lib in zip(sides, libs)]

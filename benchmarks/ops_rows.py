@@ -43,16 +43,8 @@ def _pointwise(sizes: Any) -> None:
     for name in ("tanh exp sin cos sigmoid erf floor round abs neg sqrt rsqrt relu square expm1 atan asin "
                  "reciprocal sign tan sinh log1p erfinv lgamma digamma frac trunc logit exp2 atanh acosh "
                  "nan_to_num log log2").split():  # fmt: skip
-        kind = (
-            "u"
-            if name in "sqrt rsqrt log1p erfinv lgamma digamma logit log log2 atanh asin".split()
-            else "f"
-        )
-        sizes(
-            name,
-            f"T.{name}(x)" if name != "acosh" else "T.acosh(x + 1)",
-            "u" if name == "acosh" else kind,
-        )
+        kind = "u" if name in "sqrt rsqrt log1p erfinv lgamma digamma logit log log2 atanh asin".split() else "f"
+        sizes(name, f"T.{name}(x)" if name != "acosh" else "T.acosh(x + 1)", "u" if name == "acosh" else kind)
     for name in (
         "gelu silu mish hardswish elu selu softplus leaky_relu relu6 hardtanh softsign "
         "logsigmoid celu hardsigmoid tanhshrink glu log_softmax softmax normalize"
@@ -79,17 +71,7 @@ def _pointwise(sizes: Any) -> None:
     sizes("isfinite", "T.isfinite(x)", backward=False)
     sizes("allclose", "T.allclose(x, x)", backward=False)
     sizes("equal", "T.equal(x, y)", backward=False, setup="y = x.clone()")
-    for code in (
-        "x + y",
-        "x * y",
-        "x // y",
-        "x % y",
-        "x > y",
-        "x == y",
-        "x + 1",
-        "x.abs()",
-        "x.float()",
-    ):
+    for code in ("x + y", "x * y", "x // y", "x % y", "x > y", "x == y", "x + 1", "x.abs()", "x.float()"):
         sizes(f"int64 {code}", code, "i", False, y="i")
     for code in ("x + y", "T.tanh(x)", "T.sigmoid(x)", "x.clamp(-1, 1)", "T.where(m, x, y)", "x.log_softmax(-1)",
                  "x.mean(-1)", "x.amax(-1)", "x.argmax(-1)", "x > y", "x.cumsum(-1)", "x.topk(4)[0]", "T.sqrt(x.abs())"):  # fmt: skip
@@ -151,18 +133,8 @@ def _indexing(add: Any) -> None:
     add("gather 0", "x.gather(0, i)", x=x, i=("n", 1000, 500, 64))
     add("gather one", "x.gather(1, i)", x=("f", 128, 1000), i=("n", 1000, 128, 1))
     add("scatter", "T.zeros(1000, 64).scatter(1, i, v)", v=("f", 1000, 20), i=("n", 64, 1000, 20))
-    add(
-        "scatter_add",
-        "T.zeros(1000, 64).scatter_add(0, i, v)",
-        v=("f", 500, 64),
-        i=("n", 1000, 500, 64),
-    )
-    add(
-        "scatter_reduce",
-        "T.zeros(1000).scatter_reduce(0, i, v, 'amax')",
-        v=("f", 500),
-        i=("n", 1000, 500),
-    )
+    add("scatter_add", "T.zeros(1000, 64).scatter_add(0, i, v)", v=("f", 500, 64), i=("n", 1000, 500, 64))
+    add("scatter_reduce", "T.zeros(1000).scatter_reduce(0, i, v, 'amax')", v=("f", 500), i=("n", 1000, 500))
     add("index_add", "x.index_add(0, i, v)", x=x, v=("f", 512, 64), i=at)
     add("index_copy", "x.index_copy(0, i, v)", x=x, v=("f", 512, 64), i=at)
     add("index_select", "x.index_select(0, i)", x=x, i=at)
@@ -238,13 +210,7 @@ def _shapes(add: Any) -> None:
     add("matrix @ vector", "x @ y", x=("f", 256, 256), y=("f", 256))
     add("dot", "x @ y", x=("f", 4096), y=("f", 4096))
     add("addmm", "T.addmm(b, x, y)", b=("f", 64), x=("f", 64, 64), y=("f", 64, 64))
-    add(
-        "baddbmm",
-        "T.baddbmm(b, x, y)",
-        b=("f", 16, 32, 32),
-        x=("f", 16, 32, 64),
-        y=("f", 16, 64, 32),
-    )
+    add("baddbmm", "T.baddbmm(b, x, y)", b=("f", 16, 32, 32), x=("f", 16, 32, 64), y=("f", 16, 64, 32))
     for e, a, b in (("bi,bj->bij", (64, 32), (64, 32)), ("bij,bjk->bik", (16, 32, 32), (16, 32, 32)), ("ij->ji", (64, 64), None),
                     ("bhqd,bhkd->bhqk", (4, 4, 32, 16), (4, 4, 32, 16)), ("bnd,de->bne", (8, 32, 64), (64, 64)),
                     ("bi,bi->b", (64, 128), (64, 128)), ("ijk,k->ij", (16, 32, 64), (64,)), ("bcxy,cd->bdxy", (4, 16, 16, 16), (16, 32)),
@@ -268,12 +234,7 @@ def _shapes(add: Any) -> None:
     add("solve of many", "T.linalg.solve(x, y)", x=("f", 64, 4, 4), y=("f", 64, 4, 4))
     add("lstsq of many", "T.linalg.lstsq(x, y)[0]", False, x=("f", 64, 4, 4), y=("f", 64, 4, 4))
     add("fft", "T.fft.rfft(x).abs()", x=("f", 64, 256))
-    add(
-        "stft",
-        "T.stft(x, 256, window=w, return_complex=True).abs()",
-        x=("f", 4, 4096),
-        w=("u", 256),
-    )
+    add("stft", "T.stft(x, 256, window=w, return_complex=True).abs()", x=("f", 4, 4096), w=("u", 256))
 
 
 def _images(add: Any) -> None:
@@ -282,12 +243,7 @@ def _images(add: Any) -> None:
         for padding in ("zeros", "border", "reflection"):
             add(f"grid_sample {mode} {padding}", f"F.grid_sample(x, g, {mode!r}, {padding!r}, False)", x=("f", 4, 16, 32, 32),
                 g=("c", 4, 32, 32, 2))  # fmt: skip
-    add(
-        "grid_sample S",
-        "F.grid_sample(x, g, align_corners=False)",
-        x=("f", 2, 3, 8, 8),
-        g=("c", 2, 8, 8, 2),
-    )
+    add("grid_sample S", "F.grid_sample(x, g, align_corners=False)", x=("f", 2, 3, 8, 8), g=("c", 2, 8, 8, 2))
     add(
         "grid_sample 3d",
         "F.grid_sample(x, g, align_corners=False)",
@@ -297,23 +253,11 @@ def _images(add: Any) -> None:
     add("affine_grid", "F.affine_grid(x, (8, 3, 32, 32), align_corners=False)", x=("f", 8, 2, 3))
     add("affine_grid S", "F.affine_grid(x, (1, 1, 8, 8), align_corners=True)", x=("f", 1, 2, 3))
     for mode in ("nearest", "bilinear", "bicubic", "area", "nearest-exact"):
-        add(
-            f"interpolate {mode}",
-            f"F.interpolate(x, scale_factor=2, mode={mode!r})",
-            x=("f", 4, 16, 16, 16),
-        )
+        add(f"interpolate {mode}", f"F.interpolate(x, scale_factor=2, mode={mode!r})", x=("f", 4, 16, 16, 16))
         add(f"interpolate {mode} down", f"F.interpolate(x, size=(12, 12), mode={mode!r})", x=x)
-    add(
-        "interpolate antialias",
-        "F.interpolate(x, size=(12, 12), mode='bilinear', antialias=True)",
-        x=x,
-    )
+    add("interpolate antialias", "F.interpolate(x, size=(12, 12), mode='bilinear', antialias=True)", x=x)
     add("interpolate linear", "F.interpolate(x, scale_factor=2, mode='linear')", x=("f", 8, 16, 64))
-    add(
-        "interpolate trilinear",
-        "F.interpolate(x, scale_factor=2, mode='trilinear')",
-        x=("f", 2, 8, 8, 8, 8),
-    )
+    add("interpolate trilinear", "F.interpolate(x, scale_factor=2, mode='trilinear')", x=("f", 2, 8, 8, 8, 8))
     add("unfold", "F.unfold(x, 3, padding=1)", x=("f", 4, 16, 16, 16))
     add("fold", "F.fold(x, (16, 16), 3, padding=1)", x=("f", 4, 144, 256))
     add("unfold patches", "F.unfold(x, 4, stride=4)", x=("f", 8, 3, 32, 32))
@@ -345,59 +289,27 @@ def _images(add: Any) -> None:
     add("conv2d depthwise 7", "F.conv2d(x, w, padding=3, groups=16)", x=x, w=("f", 16, 1, 7, 7))
     add("conv2d patches", "F.conv2d(x, w, stride=4)", x=("f", 8, 3, 32, 32), w=("f", 64, 3, 4, 4))
     add("conv1d", "F.conv1d(x, w, padding=1)", x=("f", 8, 32, 128), w=("f", 64, 32, 3))
-    add(
-        "conv1d dilated",
-        "F.conv1d(x, w, padding=4, dilation=4)",
-        x=("f", 8, 32, 128),
-        w=("f", 32, 32, 3),
-    )
-    add(
-        "conv1d depthwise",
-        "F.conv1d(x, w, padding=1, groups=32)",
-        x=("f", 8, 32, 128),
-        w=("f", 32, 1, 3),
-    )
+    add("conv1d dilated", "F.conv1d(x, w, padding=4, dilation=4)", x=("f", 8, 32, 128), w=("f", 32, 32, 3))
+    add("conv1d depthwise", "F.conv1d(x, w, padding=1, groups=32)", x=("f", 8, 32, 128), w=("f", 32, 1, 3))
     add("conv1d stride", "F.conv1d(x, w, stride=4)", x=("f", 8, 1, 1024), w=("f", 32, 1, 8))
     add("conv3d", "F.conv3d(x, w, padding=1)", x=("f", 2, 8, 12, 12, 12), w=("f", 16, 8, 3, 3, 3))
-    add(
-        "conv3d depthwise",
-        "F.conv3d(x, w, padding=1, groups=8)",
-        x=("f", 2, 8, 12, 12, 12),
-        w=("f", 8, 1, 3, 3, 3),
-    )
+    add("conv3d depthwise", "F.conv3d(x, w, padding=1, groups=8)", x=("f", 2, 8, 12, 12, 12), w=("f", 8, 1, 3, 3, 3))
     add(
         "conv_transpose2d",
         "F.conv_transpose2d(x, w, stride=2, padding=1)",
         x=("f", 8, 16, 16, 16),
         w=("f", 16, 16, 4, 4),
     )
-    add(
-        "conv_transpose2d 2",
-        "F.conv_transpose2d(x, w, stride=2)",
-        x=("f", 8, 16, 16, 16),
-        w=("f", 16, 16, 2, 2),
-    )
-    add(
-        "conv_transpose1d",
-        "F.conv_transpose1d(x, w, stride=2)",
-        x=("f", 8, 16, 64),
-        w=("f", 16, 16, 4),
-    )
-    add(
-        "conv_transpose3d",
-        "F.conv_transpose3d(x, w, stride=2)",
-        x=("f", 2, 8, 6, 6, 6),
-        w=("f", 8, 8, 2, 2, 2),
-    )
+    add("conv_transpose2d 2", "F.conv_transpose2d(x, w, stride=2)", x=("f", 8, 16, 16, 16), w=("f", 16, 16, 2, 2))
+    add("conv_transpose1d", "F.conv_transpose1d(x, w, stride=2)", x=("f", 8, 16, 64), w=("f", 16, 16, 4))
+    add("conv_transpose3d", "F.conv_transpose3d(x, w, stride=2)", x=("f", 2, 8, 6, 6, 6), w=("f", 8, 8, 2, 2, 2))
     add("bf16 conv2d", "F.conv2d(x, w, padding=1)", x=("h", *x[1:]), w=("h", *w[1:]))
 
 
 def _layers(add: Any) -> None:
     x = ("f", 8, 16, 32, 32)
 
-    def layer(
-        name: str, made: str, shape: tuple[Any, ...], call: str = "m(x)", backward: bool = True
-    ) -> None:
+    def layer(name: str, made: str, shape: tuple[Any, ...], call: str = "m(x)", backward: bool = True) -> None:
         add(name, call, backward, setup=f"m = nn.{made}", x=shape)
 
     layer("batch_norm train", "BatchNorm2d(16)", x)
@@ -428,26 +340,15 @@ def _layers(add: Any) -> None:
     layer("lstm both ways", "LSTM(32, 32, bidirectional=True)", ("f", 20, 8, 32), "m(x)[0]")
     layer("gru", "GRU(32, 64, batch_first=True)", ("f", 16, 20, 32), "m(x)[0]")
     layer("rnn", "RNN(32, 64, batch_first=True)", ("f", 16, 20, 32), "m(x)[0]")
-    layer(
-        "attention",
-        "MultiheadAttention(64, 4, batch_first=True)",
-        ("f", 8, 32, 64),
-        "m(x, x, x)[0]",
-    )
+    layer("attention", "MultiheadAttention(64, 4, batch_first=True)", ("f", 8, 32, 64), "m(x, x, x)[0]")
     layer(
         "attention light",
         "MultiheadAttention(64, 4, batch_first=True)",
         ("f", 8, 32, 64),
         "m(x, x, x, need_weights=False)[0]",
     )
-    layer(
-        "encoder layer", "TransformerEncoderLayer(64, 4, 128, batch_first=True)", ("f", 8, 32, 64)
-    )
-    layer(
-        "encoder layer eval",
-        "TransformerEncoderLayer(64, 4, 128, batch_first=True).eval()",
-        ("f", 8, 32, 64),
-    )
+    layer("encoder layer", "TransformerEncoderLayer(64, 4, 128, batch_first=True)", ("f", 8, 32, 64))
+    layer("encoder layer eval", "TransformerEncoderLayer(64, 4, 128, batch_first=True).eval()", ("f", 8, 32, 64))
     for more in ("", ", is_causal=True"):
         add(f"sdpa{more}", f"F.scaled_dot_product_attention(x, y, z{more})", x=("f", 4, 4, 64, 32), y=("f", 4, 4, 64, 32),
             z=("f", 4, 4, 64, 32))  # fmt: skip
@@ -477,48 +378,19 @@ def _losses(add: Any) -> None:
     add("multi_margin", "F.multi_margin_loss(x, t)", x=("f", 64, 10), t=("n", 10, 64))
     add("multi_margin 2", "F.multi_margin_loss(x, t, p=2)", x=("f", 64, 100), t=("n", 100, 64))
     add("multilabel_margin", "F.multilabel_margin_loss(x, t)", x=("f", 64, 10), t=("n", 10, 64, 10))
-    add(
-        "multilabel_soft_margin",
-        "F.multilabel_soft_margin_loss(x, y)",
-        x=("f", 64, 10),
-        y=("u", 64, 10),
-    )
-    add(
-        "margin_ranking", "F.margin_ranking_loss(x, y, s)", x=("f", 256), y=("f", 256), s=("f", 256)
-    )
+    add("multilabel_soft_margin", "F.multilabel_soft_margin_loss(x, y)", x=("f", 64, 10), y=("u", 64, 10))
+    add("margin_ranking", "F.margin_ranking_loss(x, y, s)", x=("f", 256), y=("f", 256), s=("f", 256))
     add("hinge_embedding", "F.hinge_embedding_loss(x, s.sign())", x=("f", 256), s=("f", 256))
     add("cosine_embedding", "F.cosine_embedding_loss(x, y, s.sign())", x=x, y=y, s=("f", 128))
     add("triplet", "F.triplet_margin_loss(x, y, z)", x=x, y=y, z=("f", 128, 64))
     add("poisson_nll", "F.poisson_nll_loss(x, y)", x=x, y=("u", 128, 64))
     add("gaussian_nll", "F.gaussian_nll_loss(x, y, v)", x=x, y=y, v=("u", 128, 64))
-    add(
-        "ctc",
-        "F.ctc_loss(x.log_softmax(-1), t, [50] * 8, [10] * 8)",
-        x=("f", 50, 8, 20),
-        t=("p", 20, 8, 10),
-    )
-    add(
-        "ctc S",
-        "F.ctc_loss(x.log_softmax(-1), t, [12] * 2, [4] * 2)",
-        x=("f", 12, 2, 6),
-        t=("p", 6, 2, 4),
-    )
+    add("ctc", "F.ctc_loss(x.log_softmax(-1), t, [50] * 8, [10] * 8)", x=("f", 50, 8, 20), t=("p", 20, 8, 10))
+    add("ctc S", "F.ctc_loss(x.log_softmax(-1), t, [12] * 2, [4] * 2)", x=("f", 12, 2, 6), t=("p", 6, 2, 4))
 
 
 def _steps(add: Any) -> None:
-    for name in (
-        "SGD",
-        "Adam",
-        "AdamW",
-        "RMSprop",
-        "Adagrad",
-        "NAdam",
-        "RAdam",
-        "Adadelta",
-        "Adamax",
-        "ASGD",
-        "Rprop",
-    ):
+    for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "Adadelta", "Adamax", "ASGD", "Rprop"):
         add(f"{name} of 40 small", "o.step()", False, setup=(
             "import functools; ps = [nn.Parameter(T.ones(16, 16)) for _ in range(40)]\n"
             "for p in ps: p.grad = T.ones(16, 16)\n"
@@ -540,20 +412,10 @@ def _steps(add: Any) -> None:
         "d = T.utils.data.DataLoader(T.utils.data.TensorDataset(T.ones(256, 16), T.ones(256)), 32, shuffle=True)"))  # fmt: skip
     add("print", "repr(x)", False, x=("f", 8, 8))
     add("print large", "repr(x)", False, x=("f", 1000, 1000))
-    add(
-        "save",
-        "T.save(s, io.BytesIO())",
-        False,
-        setup="import io; s = nn.Linear(64, 64).state_dict()",
-    )
+    add("save", "T.save(s, io.BytesIO())", False, setup="import io; s = nn.Linear(64, 64).state_dict()")
     add("load", "T.load(io.BytesIO(b))", False, setup=(
         "import io; f = io.BytesIO(); T.save(nn.Linear(64, 64).state_dict(), f); b = f.getvalue()"))  # fmt: skip
-    add(
-        "state_dict",
-        "m.state_dict()",
-        False,
-        setup="m = nn.Sequential(*[nn.Linear(8, 8) for _ in range(10)])",
-    )
+    add("state_dict", "m.state_dict()", False, setup="m = nn.Sequential(*[nn.Linear(8, 8) for _ in range(10)])")
     add("load_state_dict", "m.load_state_dict(s)", False, setup=(
         "m = nn.Sequential(*[nn.Linear(8, 8) for _ in range(10)]); s = m.state_dict()"))  # fmt: skip
     add(
@@ -572,12 +434,7 @@ def _steps(add: Any) -> None:
     add("x.uniform_()", "x.uniform_()", False, x=("f", 64, 64))
     add("jacobian", "T.func.jacrev(lambda v: v.sin())(x)", False, x=("f", 16))
     add("vmap", "T.func.vmap(lambda v: (v * 2).sum())(x)", False, x=("f", 64, 16))
-    add(
-        "autograd.grad",
-        "T.autograd.grad((y * y).sum(), y)",
-        False,
-        setup="y = T.ones(8, 8, requires_grad=True)",
-    )
+    add("autograd.grad", "T.autograd.grad((y * y).sum(), y)", False, setup="y = T.ones(8, 8, requires_grad=True)")
 
 
 ROWS = {row.name: row for row in _rows()}

@@ -87,9 +87,7 @@ def measure(row: str, workers: dict[str, Worker], args: argparse.Namespace) -> d
     """Every side's figures for one row."""
     found: dict[str, dict[str, Any]] = {}
     for side, worker in workers.items():
-        found[side] = worker.ask(
-            args.patience, do="prepare", row=row, dropout=not args.without_dropout
-        )
+        found[side] = worker.ask(args.patience, do="prepare", row=row, dropout=not args.without_dropout)
     alive = [s for s in workers if "error" not in found[s]]
     times: dict[str, list[float]] = {side: [] for side in alive}
     fastest = dict.fromkeys(alive, math.inf)
@@ -123,10 +121,7 @@ def speed(found: dict, which: str) -> tuple[float, float]:
     """PyTorch's time by ours: eager by eager, and the best of its compiled ones by ours compiled."""
     compiled = [ms(found, s, which) for s in ("torch compile", "torch graphs")]
     peer = min([t for t in compiled if t > 0], default=ms(found, "torch", which))
-    return (
-        ms(found, "torch", which) / ms(found, "ours", which),
-        peer / ms(found, "ours compiled", which),
-    )
+    return (ms(found, "torch", which) / ms(found, "ours", which), peer / ms(found, "ours compiled", which))
 
 
 def ratios(found: dict) -> dict[str, float]:
@@ -201,13 +196,9 @@ def machine(device: str) -> dict[str, Any]:
     found: dict[str, Any] = {"platform": platform.platform(), "cpus": os.cpu_count()}
     if device == "cuda":
         asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-        found["gpu"] = subprocess.run(
-            asked, capture_output=True, text=True, check=False
-        ).stdout.strip()
+        found["gpu"] = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
     commit = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
-    found["commit"] = subprocess.run(
-        commit, capture_output=True, text=True, check=False
-    ).stdout.strip()
+    found["commit"] = subprocess.run(commit, capture_output=True, text=True, check=False).stdout.strip()
     return found
 
 
@@ -238,11 +229,7 @@ def main() -> None:
         return
     rows = chosen(args.rows, ROWS, ROWS)
     sides = chosen(args.sides, USUAL[args.device], SIDES)
-    print(
-        f"{'ms a step':<17}"
-        + "".join(f"{s:>15}" for s in sides)
-        + f"{'eager x':>8} (best){'comp. x':>9} (best)"
-    )
+    print(f"{'ms a step':<17}" + "".join(f"{s:>15}" for s in sides) + f"{'eager x':>8} (best){'comp. x':>9} (best)")
     clock = "cpu" if args.cpu_time else "wall"
     workers = {side: Worker(side, args.device, clock) for side in sides}
     table: dict[str, Any] = {}

@@ -83,10 +83,7 @@ class GPT(nn.Module):
 
     def empty_cache(self, batch, device, dtype):
         shape = (batch, self.heads, self.length, self.width // self.heads)
-        return [
-            [torch.zeros(shape, device=device, dtype=dtype) for _ in range(2)]
-            for _ in range(self.layers)
-        ]
+        return [[torch.zeros(shape, device=device, dtype=dtype) for _ in range(2)] for _ in range(self.layers)]
 
     def next_token(self, token, place, cache):
         """The likeliest token after `token`, which stands at `place`; keys and values go to the cache."""
@@ -131,9 +128,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.words = nn.Embedding(vocabulary, width)
         self.places = nn.Parameter(torch.randn(length, width) * 0.02)
-        layer = nn.TransformerEncoderLayer(
-            width, heads, 4 * width, dropout=dropout, batch_first=True
-        )
+        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=dropout, batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.out = nn.Linear(width, 10)
 

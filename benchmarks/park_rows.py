@@ -69,9 +69,7 @@ def adamw(groups: Any, device: str, **how: Any) -> Any:
     return torch.optim.AdamW(groups, **how, **({"fused": True} if fused else {}))
 
 
-def classifier(
-    place: Place, net: Any, batch: int, size: int, classes: int, last: bool = True
-) -> Work:
+def classifier(place: Place, net: Any, batch: int, size: int, classes: int, last: bool = True) -> Work:
     """SGD with momentum on pictures, bfloat16 on a GPU."""
     net = place.wrap(place.settle(net, last))
     # Few pictures make steep gradients through batch norm: larger steps there would only compare chaos.
@@ -235,9 +233,7 @@ def vit(place: Place) -> Work:
 def mixer(place: Place) -> Work:
     size, patch, width, layers = place.size((224, 16, 512, 8), (32, 8, 64, 3))
     batch, classes = place.size((128, 1000), (8, 10))
-    return classifier(
-        place, Mixer(size, patch, width, layers, classes), batch, size, classes, False
-    )
+    return classifier(place, Mixer(size, patch, width, layers, classes), batch, size, classes, False)
 
 
 def unet(place: Place) -> Work:

@@ -42,9 +42,7 @@ def small_cnn(width, classes=10):
                    nn.Conv2d(out, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.GELU(),
                    nn.MaxPool2d(2)]  # fmt: skip
         into = out
-    return nn.Sequential(
-        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(into, classes, bias=False)
-    )
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(into, classes, bias=False))
 
 
 @torch.no_grad()

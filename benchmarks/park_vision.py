@@ -20,9 +20,7 @@ class Bottleneck(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.short = None
         if stride != 1 or into != out:
-            self.short = nn.Sequential(
-                nn.Conv2d(into, out, 1, stride, bias=False), nn.BatchNorm2d(out)
-            )
+            self.short = nn.Sequential(nn.Conv2d(into, out, 1, stride, bias=False), nn.BatchNorm2d(out))
 
     def forward(self, x):
         y = self.relu(self.bn1(self.conv1(x)))
@@ -36,9 +34,8 @@ class ResNet50(nn.Module):
     def __init__(self, classes=1000) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
-            nn.MaxPool2d(3, 2, 1),
-        )  # fmt: skip
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+        )
         blocks, into = [], 64
         for width, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
             for i in range(count):
@@ -193,10 +190,7 @@ def dcgan_init(m):
 
 def generator(noise, width):
     def up(into, out, stride, padding):
-        return [
-            nn.ConvTranspose2d(into, out, 4, stride, padding, bias=False), nn.BatchNorm2d(out),
-            nn.ReLU(True),
-        ]  # fmt: skip
+        return [nn.ConvTranspose2d(into, out, 4, stride, padding, bias=False), nn.BatchNorm2d(out), nn.ReLU(True)]
 
     return nn.Sequential(
         *up(noise, 8 * width, 1, 0), *up(8 * width, 4 * width, 2, 1),
@@ -207,9 +201,7 @@ def generator(noise, width):
 
 def discriminator(width):
     def down(into, out):
-        return [
-            nn.Conv2d(into, out, 4, 2, 1, bias=False), nn.BatchNorm2d(out), nn.LeakyReLU(0.2, True),
-        ]  # fmt: skip
+        return [nn.Conv2d(into, out, 4, 2, 1, bias=False), nn.BatchNorm2d(out), nn.LeakyReLU(0.2, True)]
 
     return nn.Sequential(
         nn.Conv2d(3, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, True), *down(width, 2 * width),
@@ -228,9 +220,8 @@ class ViT(nn.Module):
         self.token = nn.Parameter(torch.zeros(1, 1, width))
         self.places = nn.Parameter(torch.randn(1, (size // patch) ** 2 + 1, width) * 0.02)
         layer = nn.TransformerEncoderLayer(
-            width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True,
-            norm_first=True,
-        )  # fmt: skip
+            width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.norm, self.out = nn.LayerNorm(width), nn.Linear(width, classes)
 
@@ -244,12 +235,8 @@ class MixerBlock(nn.Module):
     def __init__(self, tokens, width) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.across = nn.Sequential(
-            nn.Linear(tokens, width // 2), nn.GELU(), nn.Linear(width // 2, tokens)
-        )
-        self.inside = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
-        )
+        self.across = nn.Sequential(nn.Linear(tokens, width // 2), nn.GELU(), nn.Linear(width // 2, tokens))
+        self.inside = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x):
         x = x + self.across(self.norm1(x).transpose(1, 2)).transpose(1, 2)

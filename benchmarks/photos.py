@@ -55,7 +55,7 @@ def prepare(place: Path, data: Path, stamps: Path, descriptions: Path) -> None:
     import drawn_set
 
     drawn_set.shapes(place / "shapes")
-    drawn_set.write(place / "things", ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)  # fmt: skip
+    drawn_set.write(place / "things", ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
     drawn_set.cifar(place / "cifar", data)
     for kind in ("masks", "boxes", "number", "table", "text"):
         getattr(drawn_set, kind)(place / kind)
@@ -143,9 +143,7 @@ def network(torch: Any, classes: int) -> Any:
             self.conv2 = nn.Conv2d(after, after, 3, 1, 1, bias=False)
             self.relu, self.downsample = nn.ReLU(inplace=True), None
             if stride != 1 or before != after:
-                self.downsample = nn.Sequential(
-                    nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
-                )
+                self.downsample = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
 
         def forward(self, x: Any) -> Any:
             out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
@@ -175,10 +173,7 @@ def varied(torch: Any, picture: Any) -> Any:
     wide, high = picture.size
     box: tuple[float, ...] = (0, 0, wide, high)
     for _ in range(10):
-        area, ratio = (
-            wide * high * between(_LEAST["strong"], 1.0),
-            math.exp(between(-1, 1) * math.log(4 / 3)),
-        )
+        area, ratio = (wide * high * between(_LEAST["strong"], 1.0), math.exp(between(-1, 1) * math.log(4 / 3)))
         w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
         if 0 < w <= wide and 0 < h <= high:
             left, top = (int(torch.randint(0, n + 1, ())) for n in (wide - w, high - h))
@@ -234,9 +229,7 @@ def worker(folder: str, minutes: float) -> None:
     optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
     loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied), BATCH, shuffle=True,
                                          drop_last=len(data.train) % BATCH == 1)  # fmt: skip
-    cycle = factor(
-        "cosine", 10_000, RISE
-    )  # by time, since nobody knows how many steps there will be
+    cycle = factor("cosine", 10_000, RISE)  # by time, since nobody knows how many steps there will be
     loss_of = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
     val, test = (as_dataset(torch, p, plain) for p in (data.val, data.test))
     best: tuple[float, float] = (-1.0, 0.0)
@@ -284,7 +277,7 @@ def pairs() -> list[set[int]]:
     def place(cpu: int) -> tuple[int, ...]:
         at = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
         try:
-            return (int((at / "physical_package_id").read_text()), int((at / "core_id").read_text()), cpu)  # fmt: skip
+            return (int((at / "physical_package_id").read_text()), int((at / "core_id").read_text()), cpu)
         except (OSError, ValueError):
             return 0, cpu, cpu
 
@@ -292,7 +285,7 @@ def pairs() -> list[set[int]]:
     return [set(cpus[i : i + CORES]) for i in range(0, len(cpus) - CORES + 1, CORES)]
 
 
-def one(side: str, folder: Path, out: Path, minutes: float | None, cores: set[int]) -> dict[str, Any]:  # fmt: skip
+def one(side: str, folder: Path, out: Path, minutes: float | None, cores: set[int]) -> dict[str, Any]:
     """One run in a process of its own, pinned to its cores."""
     command = [sys.executable, "-m", "rushlight", "train", "--data", str(folder), "--out", str(out), "--device", "cpu", "--quiet"]  # fmt: skip
     if minutes is not None:
@@ -367,7 +360,7 @@ def main() -> None:
         def run(job: tuple[str, str]) -> dict[str, Any]:
             cores = free.pop()
             try:
-                return one(job[1], args.place / job[0], Path(place) / "-".join(job), args.minutes, cores)  # fmt: skip
+                return one(job[1], args.place / job[0], Path(place) / "-".join(job), args.minutes, cores)
             finally:
                 free.append(cores)
 

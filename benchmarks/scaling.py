@@ -178,7 +178,7 @@ def measure(device: str, batch: int) -> dict[str, Any]:
     if device != "cpu":
         rows["nccl_alone"] = run({**base, "kind": "all_reduce", "ranks": 1}, 2)
         rows["nccl_captured"] = run({**base, "kind": "captured", "ranks": 1}, 2)
-    half, whole = {**base, "kind": "steps", "batch": batch // 2}, {**base, "kind": "steps", "batch": batch}  # fmt: skip
+    half, whole = {**base, "kind": "steps", "batch": batch // 2}, {**base, "kind": "steps", "batch": batch}
     sides: dict[str, tuple[dict[str, Any], int]] = {
         "one_process": ({**whole, "ranks": 1, "wrap": False}, 2),
         "two_ranks": ({**half, "ranks": 2, "wrap": True}, 1),
@@ -207,9 +207,7 @@ def fit(rows: dict[str, Any]) -> dict[str, Any]:
     # two ranks on one GPU share it: what they compute together is the step of one process with both batches
     alone = plain["step"] if rows["device"] == "cpu" else rows["one_process"]["step"]
     hidden = min(max(1 - (two - alone - extra) / exchange, 0.0), 1.0)
-    found = {
-        f"{part}_share": statistics.median(shares(rows, part)) for part in ("backward", "update")
-    }
+    found = {f"{part}_share": statistics.median(shares(rows, part)) for part in ("backward", "update")}
     return {
         "latency_s": latency, "bytes_per_s": speed, **found, "buckets_s": extra, "exchange_s": exchange,
         "hidden_share": hidden, "two_ranks_without_overlap_s": alone + extra + exchange,
@@ -218,16 +216,13 @@ def fit(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--measure", action="store_true")
     p.add_argument("--device", default="cpu")
     p.add_argument("--batch", type=int, default=128)
     p.add_argument("--out")
     p.add_argument("--model", action="store_true")
-    p.add_argument(
-        "--fitted",
-        help="what --measure --device cuda --out wrote: its shares instead of assumed ones",
-    )
+    p.add_argument("--fitted", help="what --measure --device cuda --out wrote: its shares instead of assumed ones")
     p.add_argument("--picture")
     args = p.parse_args()
     if args.measure:

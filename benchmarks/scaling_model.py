@@ -54,10 +54,7 @@ NEVER_MEASURED = (
     "logarithmic rounds between hosts",
     "no rank later than another",
 )
-NETWORK_BYTES = {
-    "cpu": 4 * 11_181_642,
-    "cuda": 4 * 23_528_522,
-}  # measured: ResNet-18 and -50, ten classes
+NETWORK_BYTES = {"cpu": 4 * 11_181_642, "cuda": 4 * 23_528_522}  # measured: ResNet-18 and -50, ten classes
 NVLINK = Link(5e-6, 0.8 * 450e9)  # H200: 900 GB/s in both directions together
 NETWORK = Link(15e-6, 0.8 * 400e9)  # of a host: eight network cards of 400 Gbit/s, one for each GPU
 ONE_CARD = Link(15e-6, 0.8 * 12.5e9)  # of a host: one card of 100 Gbit/s
@@ -65,9 +62,7 @@ ONE_CARD = Link(15e-6, 0.8 * 12.5e9)  # of a host: one card of 100 Gbit/s
 
 def fitted(seconds: dict[int, float]) -> tuple[float, float]:
     """Latency and bytes a second of two ranks by least squares over relative errors: t = 2 a + B / b."""
-    rows = [
-        (1.0 / t, size / t) for size, t in seconds.items()
-    ]  # each row times 1/t: relative errors
+    rows = [(1.0 / t, size / t) for size, t in seconds.items()]  # each row times 1/t: relative errors
     a11 = sum(x * x for x, _ in rows)
     a12 = sum(x * y for x, y in rows)
     a22 = sum(y * y for _, y in rows)
@@ -86,9 +81,7 @@ def ring(size: float, ranks: int, link: Link) -> float:
 
 def all_reduce(size: float, gpus: int, hosts: int, inside: Link, between: Link) -> float:
     """Seconds of an all-reduce over hosts of some GPUs each, in two levels."""
-    steps = 2 * (
-        hosts - 1
-    )  # a tree halves the latency's part of many hosts: log2 rounds instead of n
+    steps = 2 * (hosts - 1)  # a tree halves the latency's part of many hosts: log2 rounds instead of n
     rounds = min(steps, 2 * max(hosts - 1, 1).bit_length())
     across = 0.0
     if hosts > 1:
@@ -121,7 +114,7 @@ def step(net: Network, gpus: int, hosts: int, inside: Link, between: Link) -> di
     end = max(forward + backward, free)
     exposed = end - forward - backward
     exposed = max(exposed, 0.0) + net.buckets_s * (gpus * hosts > 1)
-    return {"seconds": net.step_s + exposed, "exposed": exposed, "efficiency": net.step_s / (net.step_s + exposed)}  # fmt: skip
+    return {"seconds": net.step_s + exposed, "exposed": exposed, "efficiency": net.step_s / (net.step_s + exposed)}
 
 
 SIDES = ("plain", "ddp_alone", "one_process")  # without an exchange: their parts are a step's own
@@ -146,7 +139,7 @@ def fitted_to(net: Network, measured: dict[str, Any] | None) -> Network:
     bytes_there = NETWORK_BYTES[measured["device"].partition(":")[0]]
     cost = measured["buckets_s"] * net.parameters * net.bytes_each / bytes_there
     call = measured.get("nccl_captured", {}).get("captured_ms", 0.0) / 1e3
-    found = {f"{part}_share": statistics.median(shares(measured, part)) for part in ("backward", "update")}  # fmt: skip
+    found = {f"{part}_share": statistics.median(shares(measured, part)) for part in ("backward", "update")}
     return net._replace(buckets_s=cost, call_s=call, **found)
 
 
@@ -164,7 +157,7 @@ def check(measured: dict[str, Any]) -> dict[str, Any]:
 
 def told(gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> str:
     """What of the predictions was measured, what was fitted, and what is assumed."""
-    lines = [_told_of_two(rows, way) for rows, way in ((cpu, "by MPI"), (gpu, "on one GPU, through the host")) if rows]  # fmt: skip
+    lines = [_told_of_two(rows, way) for rows, way in ((cpu, "by MPI"), (gpu, "on one GPU, through the host")) if rows]
     if gpu is not None:
         ranges = {part: shares(gpu, part) for part in ("backward", "update")}
         lines.append(
@@ -175,9 +168,7 @@ def told(gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> str:
         )  # fmt: skip
         lines.append("Assumed: " + OTHERS_SHARES + ".")
     else:
-        lines.append(
-            "No GPU was measured by scaling.py yet: assumed is that " + ", ".join(ASSUMED) + "."
-        )
+        lines.append("No GPU was measured by scaling.py yet: assumed is that " + ", ".join(ASSUMED) + ".")
     return "\n".join([*lines, "Assumed, never measured: " + "; ".join(NEVER_MEASURED) + "."])
 
 
@@ -197,7 +188,7 @@ def bound(net: Network, gpus: int, hosts: int, inside: Link, between: Link, expo
     if gpus * hosts == 1:
         return "arithmetic"
     last = buckets(net.parameters * net.bytes_each)[-2:]  # a small last one waits for a whole one
-    alone = sum(net.call_s + all_reduce(part, gpus, hosts, inside, between) for part in last) + net.buckets_s  # fmt: skip
+    alone = sum(net.call_s + all_reduce(part, gpus, hosts, inside, between) for part in last) + net.buckets_s
     return "the network" if exposed > alone else "the last bucket"
 
 
@@ -206,10 +197,7 @@ def predictions(measured: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     rows = []
     for net in [fitted_to(n, measured) for n in NETWORKS]:
         for gpus, hosts in ((1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 8), (8, 64), (8, 128)):
-            for name, link in (
-                ("8 cards of 400 Gbit/s", NETWORK),
-                ("1 card of 100 Gbit/s", ONE_CARD),
-            ):
+            for name, link in (("8 cards of 400 Gbit/s", NETWORK), ("1 card of 100 Gbit/s", ONE_CARD)):
                 if hosts == 1 and link is ONE_CARD:
                     continue
                 found = step(net, gpus, hosts, NVLINK, link)
@@ -226,7 +214,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def draw(rows: list[dict[str, Any]], path: str, gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> None:  # fmt: skip
+def draw(rows: list[dict[str, Any]], path: str, gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> None:
     """Left: the fitted all-reduce over what was measured; right: predicted efficiency over GPUs."""
     import matplotlib
 
@@ -260,11 +248,9 @@ def draw_fit(axes: Any, measured: dict[str, Any], colour: str) -> None:
     rows = check(measured)["all_reduce"]
     sizes = [size for size, _, _ in rows]
     where = "MPI" if measured["device"] == "cpu" else "one GPU, through the host"
-    axes.loglog(sizes, [t * 1e3 for _, t, _ in rows], "o", color=colour, label=f"{measured['machine']} ({where})")  # fmt: skip
+    axes.loglog(sizes, [t * 1e3 for _, t, _ in rows], "o", color=colour, label=f"{measured['machine']} ({where})")
     axes.loglog(sizes, [model * 1e3 for _, _, model in rows], "-", color=colour, label="fitted")
-    axes.set_xticks(
-        [2.0**k for k in (12, 16, 20, 22, 25)], ["4 KB", "64 KB", "1 MB", "4 MB", "32 MB"]
-    )
+    axes.set_xticks([2.0**k for k in (12, 16, 20, 22, 25)], ["4 KB", "64 KB", "1 MB", "4 MB", "32 MB"])
     axes.set_yticks([0.05, 0.2, 1, 5, 20], ["0.05", "0.2", "1", "5", "20"])
     axes.minorticks_off()
     axes.set_xlabel("size")

@@ -71,9 +71,7 @@ def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> list[le
     off = [max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(losses["torch"], losses[name], strict=True))
            for name in ("ours", "compiled")]  # fmt: skip
     t, o, c = best.values()
-    marks = "".join(
-        [" eager" if t < o else "", " compiled" if t < 1.2 * c else "", " slower" if c > o else ""]
-    )
+    marks = "".join([" eager" if t < o else "", " compiled" if t < 1.2 * c else "", " slower" if c > o else ""])
     print(
         f"| {row} | {t:.3f} | {o:.3f} | {c:.3f} | {t / o:.2f} | {t / c:.2f} | {off[0]:.0e}, {off[1]:.0e} |{marks}",
         flush=True,
@@ -124,14 +122,10 @@ def agree(row: str, steps: int) -> None:
             return "-"
         (la, pa), (lb, pb) = found[one], found[other]
         loss = max(apart(np.array(x), np.array(y)) for x, y in zip(la, lb, strict=True))
-        held = [
-            apart(x, y) if x.shape == y.shape else math.inf for x, y in zip(pa, pb, strict=True)
-        ]
+        held = [apart(x, y) if x.shape == y.shape else math.inf for x, y in zip(pa, pb, strict=True)]
         return f"{loss:.0e}, {max(held, default=0):.0e}"
 
-    pairs = [("torch", w) for w in ("eager", "compiled", "traced")] + [
-        ("eager", w) for w in ("compiled", "traced")
-    ]
+    pairs = [("torch", w) for w in ("eager", "compiled", "traced")] + [("eager", w) for w in ("compiled", "traced")]
     print(f"| {row} | " + " | ".join(distance(*p) for p in pairs) + " |", flush=True)
 
 
@@ -150,9 +144,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--compiled", action="store_true", help="profile the compiled step")
-    parser.add_argument(
-        "--agree", action="store_true", help="compare what is learnt, and time nothing"
-    )
+    parser.add_argument("--agree", action="store_true", help="compare what is learnt, and time nothing")
     parser.add_argument("--steps", type=int, default=12, help="of --agree")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     ledger.option(parser)
@@ -166,13 +158,9 @@ def main() -> None:
         rushlight.set_default_device("cuda")
     if args.agree:
         rushlight.tracing(False)
-        print(
-            "| network | eager | compiled | traced | eager, compiled | eager, traced |\n|---|---|---|---|---|---|"
-        )
+        print("| network | eager | compiled | traced | eager, compiled | eager, traced |\n|---|---|---|---|---|---|")
     elif not args.profile:
-        print(
-            "| network | PyTorch | ours | compiled | eager | compiled | losses |\n|---|---|---|---|---|---|---|"
-        )
+        print("| network | PyTorch | ours | compiled | eager | compiled | losses |\n|---|---|---|---|---|---|---|")
     figures: list[ledger.Figure] = []
     for row in args.rows.split(","):
         if args.agree:

@@ -25,15 +25,7 @@ def ppo(torch):
                 d = torch.distributions.Normal(actor(state), log_std.exp())
                 move = d.sample()
                 after = torch.tanh(state @ drift + move @ push)
-                rows.append(
-                    (
-                        state,
-                        move,
-                        d.log_prob(move).sum(-1),
-                        critic(state).squeeze(-1),
-                        -after.norm(dim=-1),
-                    )
-                )
+                rows.append((state, move, d.log_prob(move).sum(-1), critic(state).squeeze(-1), -after.norm(dim=-1)))
                 state = after
             last = critic(state).squeeze(-1)
         s, a, logp, v, r = (torch.stack(part) for part in zip(*rows))
@@ -115,9 +107,7 @@ def soft_actor(torch):
                     p.data.lerp_(q.data, 0.005)
         return lq.detach() + la.detach() + lh.detach()
 
-    return _kept(
-        step, [*actor.parameters(), *q1.parameters(), *q2.parameters(), heat, *t1.parameters()]
-    )
+    return _kept(step, [*actor.parameters(), *q1.parameters(), *q2.parameters(), heat, *t1.parameters()])
 
 
 def maml(torch):
@@ -139,9 +129,7 @@ def maml(torch):
         height, phase = torch.rand(8, 1, 1) * 4 + 0.1, torch.rand(8, 1, 1) * math.pi
         x = torch.rand(8, 20, 1) * 10 - 5
         y = height * torch.sin(x + phase)
-        each = func.vmap(task, in_dims=(None, 0, 0, 0, 0))(
-            params, x[:, :10], y[:, :10], x[:, 10:], y[:, 10:]
-        )
+        each = func.vmap(task, in_dims=(None, 0, 0, 0, 0))(params, x[:, :10], y[:, :10], x[:, 10:], y[:, 10:])
         loss = each.mean()
         opt.zero_grad()
         loss.backward()

@@ -58,9 +58,7 @@ def convnext(torch):
     net = nn.Sequential(nn.Conv2d(3, 24, 2, 2), Block(24), Block(24), nn.Conv2d(24, 48, 2, 2), Block(48), Block(48),
                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 10))  # fmt: skip
     x, y = torch.randn(8, 3, 32, 32), torch.randint(0, 10, (8,))
-    return _step(
-        torch, net.parameters(), lambda: F.cross_entropy(net(x), y, label_smoothing=0.1), "AdamW"
-    )
+    return _step(torch, net.parameters(), lambda: F.cross_entropy(net(x), y, label_smoothing=0.1), "AdamW")
 
 
 def vae(torch):
@@ -101,18 +99,13 @@ def graph_attention(torch):
         def __init__(self, a, b, heads):
             super().__init__()
             self.lin, self.heads, self.size = nn.Linear(a, heads * b, bias=False), heads, b
-            self.into, self.of = (
-                nn.Parameter(0.1 * torch.randn(heads, b)),
-                nn.Parameter(0.1 * torch.randn(heads, b)),
-            )
+            self.into, self.of = (nn.Parameter(0.1 * torch.randn(heads, b)), nn.Parameter(0.1 * torch.randn(heads, b)))
 
         def forward(self, x, src, dst):
             n = x.shape[0]
             h = self.lin(x).view(n, self.heads, self.size)
             e = F.leaky_relu((h * self.of).sum(-1)[src] + (h * self.into).sum(-1)[dst], 0.2)
-            top = torch.full((n, self.heads), -1e9).scatter_reduce(
-                0, dst.unsqueeze(1).expand_as(e), e, "amax"
-            )
+            top = torch.full((n, self.heads), -1e9).scatter_reduce(0, dst.unsqueeze(1).expand_as(e), e, "amax")
             e = (e - top[dst]).exp()
             a = e / (torch.zeros(n, self.heads).index_add(0, dst, e)[dst] + 1e-9)
             return torch.zeros_like(h).index_add(0, dst, h[src] * a.unsqueeze(-1)).flatten(1)
@@ -133,9 +126,7 @@ def dqn(torch):
     nn, F = torch.nn, torch.nn.functional
 
     def net():
-        return nn.Sequential(
-            nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 3)
-        )
+        return nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 3))
 
     q, target = net(), net()
     target.load_state_dict(q.state_dict())
@@ -205,11 +196,7 @@ def llama(torch):
             h = self.norm2(x)
             return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
-    words, layers, norm = (
-        nn.Embedding(100, 64),
-        nn.ModuleList([Layer(64) for _ in range(2)]),
-        Norm(64),
-    )
+    words, layers, norm = (nn.Embedding(100, 64), nn.ModuleList([Layer(64) for _ in range(2)]), Norm(64))
     ids = torch.randint(0, 100, (8, 33))
     angles = torch.outer(torch.arange(32.0), 1e4 ** (-torch.arange(0, 16, 2) / 16.0))
     cos, sin = torch.cat([angles, angles], 1).cos(), torch.cat([angles, angles], 1).sin()
@@ -220,9 +207,7 @@ def llama(torch):
             x = layer(x, cos, sin)
         return F.cross_entropy((norm(x) @ words.weight.T).flatten(0, 1), ids[:, 1:].flatten())
 
-    return _step(
-        torch, [*words.parameters(), *layers.parameters(), *norm.parameters()], loss, "AdamW"
-    )
+    return _step(torch, [*words.parameters(), *layers.parameters(), *norm.parameters()], loss, "AdamW")
 
 
 def bags(torch):
@@ -232,16 +217,9 @@ def bags(torch):
         nn.EmbeddingBag(1000, 32, mode="mean"),
         nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4)),
     )
-    ids, starts, y = (
-        torch.randint(0, 1000, (640,)),
-        torch.arange(0, 640, 20),
-        torch.randint(0, 4, (32,)),
-    )
+    ids, starts, y = (torch.randint(0, 1000, (640,)), torch.arange(0, 640, 20), torch.randint(0, 4, (32,)))
     return _step(
-        torch,
-        [*words.parameters(), *head.parameters()],
-        lambda: F.cross_entropy(head(words(ids, starts)), y),
-        "SGD",
+        torch, [*words.parameters(), *head.parameters()], lambda: F.cross_entropy(head(words(ids, starts)), y), "SGD"
     )
 
 
@@ -253,16 +231,14 @@ def spatial(torch):
         def __init__(self):
             super().__init__()
             self.where = nn.Sequential(
-                nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU(),
-                nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU(),
-            )  # fmt: skip
+                nn.Conv2d(1, 8, 7), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(8, 10, 5), nn.MaxPool2d(2), nn.ReLU()
+            )
             self.map = nn.Sequential(nn.Linear(90, 32), nn.Tanh(), nn.Linear(32, 6))
             self.map[2].weight.data.zero_()
             self.map[2].bias.data.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
             self.body = nn.Sequential(
-                nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(),
-                nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(),
-            )  # fmt: skip
+                nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()
+            )
             self.head = nn.Linear(320, 10)
 
         def forward(self, x):
@@ -287,9 +263,7 @@ def swin(torch):
             self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
             self.qkv, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
             self.bias = nn.Parameter(torch.zeros(heads, window * window, window * window))
-            self.mlp = nn.Sequential(
-                nn.Linear(size, 2 * size), nn.GELU(), nn.Linear(2 * size, size)
-            )
+            self.mlp = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Linear(2 * size, size))
 
         def forward(self, x):
             b, h, w, c = x.shape
@@ -298,20 +272,10 @@ def swin(torch):
             if self.shift:
                 y = torch.roll(y, (-self.shift, -self.shift), (1, 2))
             y = y.view(b, h // k, k, w // k, k, c).permute(0, 1, 3, 2, 4, 5).reshape(-1, k * k, c)
-            q, key, v = (
-                self.qkv(y)
-                .reshape(-1, k * k, 3, self.heads, c // self.heads)
-                .permute(2, 0, 3, 1, 4)
-                .unbind(0)
-            )
+            q, key, v = self.qkv(y).reshape(-1, k * k, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
             att = (q * (c // self.heads) ** -0.5) @ key.transpose(-2, -1) + self.bias
             y = (att.softmax(-1) @ v).transpose(1, 2).reshape(-1, k * k, c)
-            y = (
-                self.out(y)
-                .view(b, h // k, w // k, k, k, c)
-                .permute(0, 1, 3, 2, 4, 5)
-                .reshape(b, h, w, c)
-            )
+            y = self.out(y).view(b, h // k, w // k, k, k, c).permute(0, 1, 3, 2, 4, 5).reshape(b, h, w, c)
             if self.shift:
                 y = torch.roll(y, (self.shift, self.shift), (1, 2))
             x = x + y

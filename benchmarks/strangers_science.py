@@ -126,10 +126,7 @@ def splines(torch):
     nn, F = torch.nn, torch.nn.functional
     bins = 6
     nets = nn.ModuleList(
-        [
-            nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 2 * (2 * bins + 1)))
-            for _ in range(2)
-        ]
+        [nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 2 * (2 * bins + 1))) for _ in range(2)]
     )
     x = torch.randn(96, 4).clamp(-2.9, 2.9)
 
@@ -141,9 +138,7 @@ def splines(torch):
     def spline(x, raw):
         w, h, d = raw.split([bins, bins, 1], dim=-1)
         (left, width), (low, height) = knots(w), knots(h)
-        slopes = 1e-3 + F.softplus(
-            F.pad(d.expand(*d.shape[:-1], bins - 1), (1, 1), value=math.log(math.e - 1))
-        )
+        slopes = 1e-3 + F.softplus(F.pad(d.expand(*d.shape[:-1], bins - 1), (1, 1), value=math.log(math.e - 1)))
         at = torch.searchsorted(left[..., 1:-1].contiguous(), x[..., None].detach())
 
         def pick(v):
@@ -181,19 +176,13 @@ def fourier(torch):
             super().__init__()
             self.modes = modes
             scale = 1 / size**2
-            self.low = nn.Parameter(
-                scale * torch.rand(size, size, modes, modes, dtype=torch.cfloat)
-            )
-            self.high = nn.Parameter(
-                scale * torch.rand(size, size, modes, modes, dtype=torch.cfloat)
-            )
+            self.low = nn.Parameter(scale * torch.rand(size, size, modes, modes, dtype=torch.cfloat))
+            self.high = nn.Parameter(scale * torch.rand(size, size, modes, modes, dtype=torch.cfloat))
 
         def forward(self, x):
             m = self.modes
             f = torch.fft.rfft2(x)
-            out = torch.zeros(
-                x.shape[0], x.shape[1], x.size(-2), x.size(-1) // 2 + 1, dtype=torch.cfloat
-            )
+            out = torch.zeros(x.shape[0], x.shape[1], x.size(-2), x.size(-1) // 2 + 1, dtype=torch.cfloat)
             out[:, :, :m, :m] = torch.einsum("bixy,ioxy->boxy", f[:, :, :m, :m], self.low)
             out[:, :, -m:, :m] = torch.einsum("bixy,ioxy->boxy", f[:, :, -m:, :m], self.high)
             return torch.fft.irfft2(out, s=(x.size(-2), x.size(-1)))
@@ -226,9 +215,7 @@ def quasi_newton(torch):
     """LBFGS with a line search over a small regression, called with a closure."""
     nn, F = torch.nn, torch.nn.functional
     net = nn.Sequential(nn.Linear(6, 12), nn.Tanh(), nn.Linear(12, 1)).double()
-    opt = torch.optim.LBFGS(
-        net.parameters(), lr=0.5, max_iter=4, history_size=6, line_search_fn="strong_wolfe"
-    )
+    opt = torch.optim.LBFGS(net.parameters(), lr=0.5, max_iter=4, history_size=6, line_search_fn="strong_wolfe")
     x = torch.randn(64, 6, dtype=torch.float64)
     y = x[:, :1].sin() + 0.5 * x[:, 1:2] * x[:, 2:3]
 
@@ -260,9 +247,7 @@ def neighbours(torch):
             super().__init__()
             self.one = nn.Sequential(nn.Linear(6, 32), nn.LeakyReLU(0.2))
             self.two = nn.Sequential(nn.Linear(64, 64), nn.LeakyReLU(0.2))
-            self.head = nn.Sequential(
-                nn.Linear(128, 64), nn.ReLU(), nn.Dropout(0.0), nn.Linear(64, 8)
-            )
+            self.head = nn.Sequential(nn.Linear(128, 64), nn.ReLU(), nn.Dropout(0.0), nn.Linear(64, 8))
 
         def forward(self, x):
             x = self.one(edges(x, 8)).max(2).values
@@ -274,7 +259,4 @@ def neighbours(torch):
     return _step(torch, net.parameters(), lambda: F.cross_entropy(net(x), y))
 
 
-ROWS = {
-    f.__name__: f
-    for f in (ode, physics, gaussian_process, sinkhorn, splines, fourier, quasi_newton, neighbours)
-}
+ROWS = {f.__name__: f for f in (ode, physics, gaussian_process, sinkhorn, splines, fourier, quasi_newton, neighbours)}

@@ -19,9 +19,7 @@ def mamba(torch):
             self.conv = nn.Conv1d(inner, inner, 4, groups=inner, padding=3)
             self.x = nn.Linear(inner, self.rank + 2 * state, bias=False)
             self.dt = nn.Linear(self.rank, inner)
-            self.log_a = nn.Parameter(
-                torch.log(torch.arange(1, state + 1).float().repeat(inner, 1))
-            )
+            self.log_a = nn.Parameter(torch.log(torch.arange(1, state + 1).float().repeat(inner, 1)))
             self.d = nn.Parameter(torch.ones(inner))
             self.out = nn.Linear(inner, size, bias=False)
 
@@ -47,9 +45,7 @@ def mamba(torch):
     ids = torch.randint(0, 50, (4, 17))
 
     def loss():
-        return F.cross_entropy(
-            head(body(words(ids[:, :-1]))).reshape(-1, 50), ids[:, 1:].reshape(-1)
-        )
+        return F.cross_entropy(head(body(words(ids[:, :-1]))).reshape(-1, 50), ids[:, 1:].reshape(-1))
 
     return _step(torch, [*words.parameters(), *body.parameters()], loss, "AdamW", betas=(0.9, 0.95))
 
@@ -59,11 +55,7 @@ def crf(torch):
     nn = torch.nn
     words = nn.Embedding(80, 16, padding_idx=0)
     lstm, head = nn.LSTM(16, 16, num_layers=2, bidirectional=True, dropout=0.1), nn.Linear(32, 6)
-    moves, start, end = (
-        nn.Parameter(torch.randn(6, 6)),
-        nn.Parameter(torch.randn(6)),
-        nn.Parameter(torch.randn(6)),
-    )
+    moves, start, end = (nn.Parameter(torch.randn(6, 6)), nn.Parameter(torch.randn(6)), nn.Parameter(torch.randn(6)))
     lengths = torch.tensor([14, 11, 9, 5, 3])
     mask = torch.arange(14).unsqueeze(1) < lengths
     x, y = torch.randint(1, 80, (14, 5)) * mask, torch.randint(0, 6, (14, 5))
@@ -149,9 +141,7 @@ def speech(torch):
     net = Net()
     x, target = torch.randn(4, 1, 40, 60), torch.randint(1, 29, (4, 12))
     frames, letters = torch.full((4,), 60), torch.tensor([12, 10, 8, 12])
-    return _step(
-        torch, net.parameters(), lambda: F.ctc_loss(net(x), target, frames, letters, zero_infinity=True)
-    )  # fmt: skip
+    return _step(torch, net.parameters(), lambda: F.ctc_loss(net(x), target, frames, letters, zero_infinity=True))
 
 
 def trees(torch):
@@ -194,12 +184,7 @@ def trees(torch):
         (3, [(1, []), (2, []), (4, [(5, [(6, [])])])]),
     ]
     y = torch.tensor([0, 1, 1, 0])
-    return _step(
-        torch,
-        net.parameters(),
-        lambda: F.cross_entropy(torch.cat([net(t) for t in trees]), y),
-        "Adagrad",
-    )
+    return _step(torch, net.parameters(), lambda: F.cross_entropy(torch.cat([net(t) for t in trees]), y), "Adagrad")
 
 
 def wavenet(torch):

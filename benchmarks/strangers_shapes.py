@@ -44,9 +44,7 @@ def growing(torch):
     nn, F = torch.nn, torch.nn.functional
     size, heads, depth = 128, 4, 3
     table = nn.Embedding(500, size)
-    layers = [
-        (nn.LayerNorm(size), nn.Linear(size, 3 * size), nn.Linear(size, size)) for _ in range(depth)
-    ]
+    layers = [(nn.LayerNorm(size), nn.Linear(size, 3 * size), nn.Linear(size, size)) for _ in range(depth)]
 
     def forward(ids, past):
         x, now = table(ids), []
@@ -143,9 +141,7 @@ def noising(torch):
     share = torch.linspace(0.1, 0.9, 8)[:, None, None, None]
 
     def loss():
-        return F.mse_loss(
-            net(share.sqrt() * x + (1 - share).sqrt() * noise, share.flatten() * 1000), noise
-        )
+        return F.mse_loss(net(share.sqrt() * x + (1 - share).sqrt() * noise, share.flatten() * 1000), noise)
 
     return _step(torch, list(net.parameters()), loss)
 
@@ -154,17 +150,13 @@ def codebook(torch):
     """A quantised autoencoder: the nearest of a table, with the gradient handed past it."""
     nn, F = torch.nn, torch.nn.functional
     into = nn.Sequential(nn.Conv2d(3, 16, 4, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 4, 2, 1))
-    out = nn.Sequential(
-        nn.ConvTranspose2d(16, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 3, 4, 2, 1)
-    )
+    out = nn.Sequential(nn.ConvTranspose2d(16, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 3, 4, 2, 1))
     book, x = nn.Embedding(64, 16), torch.randn(8, 3, 16, 16)
 
     def loss():
         z = into(x)
         flat = z.permute(0, 2, 3, 1).reshape(-1, 16)
-        near = (
-            book(torch.cdist(flat, book.weight).argmin(1)).reshape(8, 4, 4, 16).permute(0, 3, 1, 2)
-        )
+        near = book(torch.cdist(flat, book.weight).argmin(1)).reshape(8, 4, 4, 16).permute(0, 3, 1, 2)
         bound = F.mse_loss(near, z.detach()) + 0.25 * F.mse_loss(z, near.detach())
         return F.mse_loss(out(z + (near - z).detach()), x) + bound
 

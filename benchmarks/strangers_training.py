@@ -45,9 +45,7 @@ def recomputed(torch):
         def __init__(self, size):
             super().__init__()
             self.norm = nn.LayerNorm(size)
-            self.body = nn.Sequential(
-                nn.Linear(size, 2 * size), nn.GELU(), nn.Dropout(0.1), nn.Linear(2 * size, size)
-            )
+            self.body = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Dropout(0.1), nn.Linear(2 * size, size))
 
         def forward(self, x):
             return x + self.body(self.norm(x))
@@ -75,9 +73,7 @@ def critic(torch):
                          utils.spectral_norm(nn.Linear(32, 32)), nn.LeakyReLU(0.2), nn.Linear(32, 1))  # fmt: skip
     og = torch.optim.Adam(gen.parameters(), lr=1e-3, betas=(0.5, 0.9))
     od = torch.optim.Adam(disc.parameters(), lr=1e-3, betas=(0.5, 0.9))
-    mean = torch.optim.swa_utils.AveragedModel(
-        gen, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99)
-    )
+    mean = torch.optim.swa_utils.AveragedModel(gen, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99))
     data = torch.randn(256, 2) * 0.2 + torch.tensor([1.0, -1.0])
 
     def step():
@@ -190,10 +186,7 @@ def routed(torch):
             super().__init__()
             self.gate = nn.Linear(size, count, bias=False)
             self.experts = nn.ModuleList(
-                [
-                    nn.Sequential(nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, size))
-                    for _ in range(count)
-                ]
+                [nn.Sequential(nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, size)) for _ in range(count)]
             )
 
         def forward(self, x):

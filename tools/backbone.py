@@ -34,10 +34,7 @@ from rushlight.vision import models  # noqa: E402
 
 SIDE = drawn.SIDE
 RATE, DECAY, RISE, SMOOTHING = 3e-3, 0.05, 0.05, 0.1
-AVERAGE_EVERY, AVERAGE_SHARE = (
-    8,
-    0.02,
-)  # the answer is an average of the weights over about 400 steps
+AVERAGE_EVERY, AVERAGE_SHARE = (8, 0.02)  # the answer is an average of the weights over about 400 steps
 SAVE_EVERY_S = 60.0
 EMBEDDED = HERE.parent / "src/rushlight/vision/embedded/resnet18_small.pth"
 
@@ -55,7 +52,7 @@ class Pool(NamedTuple):
     ink: bool  # grey on black, to be coloured
 
 
-def pools(pack: dict[str, np.ndarray], device: str, each: int, draw_on: str) -> tuple[list[Pool], dict[str, Any]]:  # fmt: skip
+def pools(pack: dict[str, np.ndarray], device: str, each: int, draw_on: str) -> tuple[list[Pool], dict[str, Any]]:
     """The sets to learn from, and those that watch."""
 
     def there(a: Any, dtype: Any = None) -> Any:
@@ -66,11 +63,9 @@ def pools(pack: dict[str, np.ndarray], device: str, each: int, draw_on: str) -> 
     cut = len(labels) - packed.CIFAR_WATCH if len(labels) > packed.CIFAR_WATCH else len(labels) // 2
     clip, subjects = pack["clip"] * np.uint8(8) + np.uint8(4), pack["clip_labels"].astype(np.int64)
     watch_clip = np.arange(len(clip)) % 10 == 0
-    grey = {name: np.repeat(pack[name][:, None], 3, 1) for name in ("mnist", "fashionmnist", "glyph")}  # fmt: skip
-    shapes, shape_labels = (
-        t.to(device) for t in drawn.pool(drawn.shape, drawn.SHAPES, each, draw_on)
-    )
-    textures, texture_labels = (t.to(device) for t in drawn.pool(drawn.texture, drawn.TEXTURES, each // 2, draw_on))  # fmt: skip
+    grey = {name: np.repeat(pack[name][:, None], 3, 1) for name in ("mnist", "fashionmnist", "glyph")}
+    shapes, shape_labels = (t.to(device) for t in drawn.pool(drawn.shape, drawn.SHAPES, each, draw_on))
+    textures, texture_labels = (t.to(device) for t in drawn.pool(drawn.texture, drawn.TEXTURES, each // 2, draw_on))
     train = [
         Pool("cifar10", there(pictures[:cut]), there(labels[:cut]), 10, 8, True, 0.2, False),
         Pool("clip art", there(clip[~watch_clip]), there(subjects[~watch_clip]), len(pack["clip_names"]), 2, True, 0.3, False),
@@ -166,9 +161,7 @@ def scaled(x: Any) -> Any:
 class Training:
     """The network, its average, and one step."""
 
-    def __init__(
-        self, args: argparse.Namespace, sets: list[Pool], compiled: bool, half: bool
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, sets: list[Pool], compiled: bool, half: bool) -> None:
         self.args, self.sets, self.half = args, sets, half
         self.first = np.cumsum([0, *(s.classes for s in sets)]).tolist()
         self.counts = [args.batch * s.share // 16 for s in sets]
@@ -264,11 +257,11 @@ def rate_at(share: float) -> float:
 
 def begin(args: argparse.Namespace, sets: list[Pool], say: Any) -> Training:
     """The quickest way that works here: compiled, in half precision, pictures changed on the GPU; or plainer."""
-    ways = [(True, True, True), (False, True, True), (False, False, True), (True, True, False), (False, False, False)]  # fmt: skip
+    ways = [(True, True, True), (False, True, True), (False, False, True), (True, True, False), (False, False, False)]
     for compiled, half, there in ways if args.device != "cpu" else [(True, False, True)]:
         way = f"compiled {compiled}, half precision {half}, pictures on the device {there}"
         try:
-            some = sets if there else [s._replace(pixels=s.pixels.cpu(), labels=s.labels.cpu()) for s in sets]  # fmt: skip
+            some = sets if there else [s._replace(pixels=s.pixels.cpu(), labels=s.labels.cpu()) for s in sets]
             made = Training(args, some, compiled, half)
             for _ in range(4):
                 loss = float(made.one_step(*made.batch()))
@@ -318,10 +311,10 @@ def train(args: argparse.Namespace) -> None:
     keep(args, training, watch, steps, float(loss), say)
 
 
-def keep(args: argparse.Namespace, training: Training, watch: Any, steps: int, loss: float, say: Any) -> None:  # fmt: skip
+def keep(args: argparse.Namespace, training: Training, watch: Any, steps: int, loss: float, say: Any) -> None:
     """Write the averaged network in half precision, read it back, say how good that is."""
     path = args.out / "backbone.pth"
-    body = {k: v.cpu().half() for k, v in training.average.items() if v.is_floating_point() and not k.startswith("fc.")}  # fmt: skip
+    body = {k: v.cpu().half() for k, v in training.average.items() if v.is_floating_point() and not k.startswith("fc.")}
     rl.save(body, str(path))
     net = training.averaged()
     own = net.state_dict()

@@ -136,12 +136,7 @@ def shape(kind: str, count: int, device: str) -> Any:
         u, v = dx * turn.cos() + dy * turn.sin(), dy * turn.cos() - dx * turn.sin()
         v = v * between(0.85, 1.2, *one, device=device)
         deep = _inside(kind, u, v)
-        if kind not in (
-            "disc",
-            "square",
-            "ring",
-            "frame",
-        ):  # outlined, the first two are the others
+        if kind not in ("disc", "square", "ring", "frame"):  # outlined, the first two are the others
             outline = (rl.rand(*one, device=device) < 0.2).float()
             deep = deep * (1 - outline) + outline * (0.12 - (deep - 0.12).abs())
         cover = (deep * (size * SIDE / 2) + 0.5).clamp(0, 1)  # a pixel's width is soft
@@ -229,9 +224,7 @@ def texture(kind: str, count: int, device: str) -> Any:
     return (low + (high - low) * field + grain).clamp(0, 1)
 
 
-def pool(
-    draw: Callable[[str, int, str], Any], kinds: Any, each: int, device: str
-) -> tuple[Any, Any]:
+def pool(draw: Callable[[str, int, str], Any], kinds: Any, each: int, device: str) -> tuple[Any, Any]:
     """`each` pictures of every kind as bytes, and their labels."""
     drawn, labels = [], []
     for label, kind in enumerate(kinds):

@@ -39,7 +39,7 @@ def _steps(coarse: float) -> np.ndarray:
     return steps.astype(np.float32)
 
 
-_TO_YCC = np.array([[0.299, 0.587, 0.114], [-0.1687, -0.3313, 0.5], [0.5, -0.4187, -0.0813]], np.float32)  # fmt: skip
+_TO_YCC = np.array([[0.299, 0.587, 0.114], [-0.1687, -0.3313, 0.5], [0.5, -0.4187, -0.0813]], np.float32)
 LIGHT, COLOUR = 4.5, 7.0  # steps of the light and of the two colours
 
 
@@ -86,7 +86,7 @@ def cifar(folder: Path) -> dict[str, np.ndarray]:
         labels += batch["labels"]
     count = CIFAR_TRAIN + CIFAR_WATCH
     light, colour = squeeze(np.concatenate(data)[:count].reshape(count, 3, 32, 32))
-    return {"cifar_light": light, "cifar_colour": colour, "cifar_labels": np.array(labels[:count], np.int8)}  # fmt: skip
+    return {"cifar_light": light, "cifar_colour": colour, "cifar_labels": np.array(labels[:count], np.int8)}
 
 
 def grey(folder: Path, name: str) -> dict[str, np.ndarray]:
@@ -95,7 +95,7 @@ def grey(folder: Path, name: str) -> dict[str, np.ndarray]:
     pixels = np.frombuffer((raw / "train-images-idx3-ubyte").read_bytes(), np.uint8, offset=16)
     labels = np.frombuffer((raw / "train-labels-idx1-ubyte").read_bytes(), np.uint8, offset=8)
     low = name.lower()
-    return {low: pixels.reshape(-1, 28, 28)[:GREY_EACH], f"{low}_labels": labels[:GREY_EACH].astype(np.int8)}  # fmt: skip
+    return {low: pixels.reshape(-1, 28, 28)[:GREY_EACH], f"{low}_labels": labels[:GREY_EACH].astype(np.int8)}
 
 
 def clip_art(folder: Path) -> dict[str, np.ndarray]:
@@ -131,7 +131,7 @@ def clip_art(folder: Path) -> dict[str, np.ndarray]:
             labels += [len(names)] * len(seen)
             names.append(subject)
             pixels += seen
-    return {"clip": np.stack(pixels), "clip_labels": np.array(labels, np.int16), "clip_names": np.array(names)}  # fmt: skip
+    return {"clip": np.stack(pixels), "clip_labels": np.array(labels, np.int16), "clip_names": np.array(names)}
 
 
 def glyphs() -> dict[str, np.ndarray]:

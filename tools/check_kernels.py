@@ -19,9 +19,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 
 FILES = {path.stem: path.read_text() for path in sorted((FOLDER / "kernels").glob("*.cu"))}
-READ = {
-    "reduce"
-}  # of these, the ones that a function below has made sources of; the body of reductions knows its file
+READ = {"reduce"}  # of these, the ones that a function below has made sources of; the body of reductions knows its file
 
 
 def text_of(name: str) -> str:
@@ -69,12 +67,8 @@ def pointwise_sources(few: bool) -> dict[str, str]:
             if d in ("float32", "complex64", "int64"):
                 last = [*arrays[:-1], "n"] if len(arrays) > 1 else list(arrays)
                 mixed = tuple(last)
-                sources[f"{label}-{d}-number"] = codegen.flat_source(
-                    e, dtypes, mixed, out, 2, "i64"
-                )
-                sources[f"{label}-{d}-strided"] = codegen.strided_source(
-                    e, dtypes, arrays, out, 3, "unsigned"
-                )
+                sources[f"{label}-{d}-number"] = codegen.flat_source(e, dtypes, mixed, out, 2, "i64")
+                sources[f"{label}-{d}-strided"] = codegen.strided_source(e, dtypes, arrays, out, 3, "unsigned")
     return sources
 
 
@@ -127,11 +121,7 @@ def file_sources(few: bool) -> dict[str, str]:
             ):
                 rows = "#define ROWS 3\n" if d in ("float32", "float64") else ""  # small matrices
                 sources[f"{name}-{d}"] = head + rows + text_of(name)
-            for forms in (
-                "",
-                "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define COUNT u64\n",
-                "#define NTH 2\n",
-            ):
+            for forms in ("", "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define COUNT u64\n", "#define NTH 2\n"):
                 sources[f"sorting-{d}-{len(forms)}"] = f"{head}{forms}{order}"
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""
@@ -142,7 +132,7 @@ def file_sources(few: bool) -> dict[str, str]:
 def flash_sources(draws: str, few: bool) -> dict[str, str]:
     """Attention's own kernels for float32: with and without tensor cores, dropout and a bias."""
     common, sources = text_of("flash"), {}
-    forms = [(32, 2, 1), (128, 1, 0)] if few else [(w, t, a) for w, t in ((32, 2), (64, 2), (128, 1)) for a in range(t)]  # fmt: skip
+    forms = [(32, 2, 1), (128, 1, 0)] if few else [(w, t, a) for w, t in ((32, 2), (64, 2), (128, 1)) for a in range(t)]
     for name in ("flash_forward", "flash_queries", "flash_keys"):
         for (wide, tiles, everything), tf32 in itertools.product(forms, (0, 1)):
             constants = {
@@ -178,10 +168,7 @@ FAMILIES = {
     ],
     "matrices": [{"GROUP": (8, 32, 256, 1024)[task % 4], "TASK": task} for task in range(7)],
     "selection": [{"UNIT": "bytes_16", "DIMS": 3}, {"UNIT": "u8", "DIMS": 1}],
-    "patterns": [
-        {"UNIT": "int", "LABEL": "i64", "WEIGHTED": 1},
-        {"UNIT": "u8", "LABEL": "u8", "WEIGHTED": 0},
-    ],
+    "patterns": [{"UNIT": "int", "LABEL": "i64", "WEIGHTED": 1}, {"UNIT": "u8", "LABEL": "u8", "WEIGHTED": 0}],
     "layer_norm": [
         {"NW": "NT", "RMS": 0, "TEAM": 1, "VW": 2, "HELD": 3, "FULL": 1},
         {"NW": "float", "RMS": 1, "TEAM": 0, "VW": 1, "HELD": 0, "FULL": 0},
@@ -265,15 +252,9 @@ def conv_sources(few: bool) -> dict[str, str]:
             cut = tiling.best_cut(tiling.Job(s, (2, 2)))
             joined = {**s.constants(), **cut.constants(), **pool, "POOL": 1, "RELU": 1, "FROM": 1}
             made[f"{name}-pool-{images}"] = ("conv_small", joined)
-            for kind, tile in (
-                ("weight", tiling.weight_tile(s)),
-                ("taps", tiling.taps_tile(s, (2, 2))),
-            ):
+            for kind, tile in (("weight", tiling.weight_tile(s)), ("taps", tiling.taps_tile(s, (2, 2)))):
                 tile = {k: v for k, v in tile.items() if k.isupper()}
-                made[f"{name}-{kind}-{images}"] = (
-                    f"conv_small_{kind}",
-                    {**s.constants(), **tile, **pool},
-                )
+                made[f"{name}-{kind}-{images}"] = (f"conv_small_{kind}", {**s.constants(), **tile, **pool})
         s = back._replace(images=images)
         cut = tiling.best_cut(tiling.Job(s, source=2))
         made[f"conv2-input-{images}"] = ("conv_small", {**s.constants(), **cut.constants(), **pool})

@@ -72,6 +72,5 @@ def escaped(line: str) -> str:
     """A line of plain text in which Markdown finds no links, tags or emphasis outside of `code`."""
     parts = re.split(r"(`[^`]*`)", line)
     return "".join(
-        p if p.startswith("`") else re.sub(r"([\[\]*_\\])", r"\\\1", html.escape(p, quote=False))
-        for p in parts
+        p if p.startswith("`") else re.sub(r"([\[\]*_\\])", r"\\\1", html.escape(p, quote=False)) for p in parts
     )

@@ -161,9 +161,7 @@ def undescribed(found: Any, text: str) -> tuple[str, ...]:
     """The parameters whose names the docstring does not say."""
     if REFERS.match(text) or isinstance(found, property):
         return ()
-    if inspect.isclass(found) and (
-        issubclass(found, (BaseException, Enum)) or hasattr(found, "_fields")
-    ):
+    if inspect.isclass(found) and (issubclass(found, (BaseException, Enum)) or hasattr(found, "_fields")):
         return ()
     try:
         parameters = inspect.signature(found).parameters
@@ -318,9 +316,7 @@ def listed(spaces: list[str], runs: bool) -> int:
         for n, found in names_of(space):
             said = str(lacks(space, found))
             if said:
-                home = getattr(found, "__module__", None) or getattr(
-                    getattr(found, "fget", None), "__module__", ""
-                )
+                home = getattr(found, "__module__", None) or getattr(getattr(found, "fget", None), "__module__", "")
                 print(f"{space}.{n}  [{home}]  {said}")
         for label, found in texts(space) if runs else ():
             wrong = run(label, found)

@@ -50,7 +50,7 @@ def shape(draw: Draws, kind: str) -> Image.Image:
 
 def add_shape(
     draw: Draws, page: Image.Image, kind: str, radius: float, mask: Image.Image | None = None, number: int = 0
-) -> tuple[float, float, float, float]:  # fmt: skip
+) -> tuple[float, float, float, float]:
     """Draw one of that size somewhere on a page, and its number on the same place of a mask; the answer are its corners."""
     wide, high = page.size
     x, y = draw.uniform(radius, wide - radius), draw.uniform(radius, high - radius)
@@ -152,14 +152,7 @@ def masks(folder: Path, count: int = 240) -> None:
         page, mask = noise(draw, wide, high), Image.new("L", (wide, high))
         for _ in range(int(draw.integers(1, 4))):
             kind = ("circle", "square")[int(draw.integers(2))]
-            add_shape(
-                draw,
-                page,
-                kind,
-                min(wide, high) * draw.uniform(0.1, 0.25),
-                mask,
-                1 + (kind == "square"),
-            )
+            add_shape(draw, page, kind, min(wide, high) * draw.uniform(0.1, 0.25), mask, 1 + (kind == "square"))
         page.save(folder / "images" / f"{i:03}.jpg", quality=90)
         mask.save(folder / "masks" / f"{i:03}.png")
     (folder / "classes.txt").write_text("background\ncircle\nsquare\n")
@@ -179,7 +172,7 @@ def boxes(folder: Path, count: int = 240) -> None:
             radius = min(wide, high) * draw.uniform(0.08, 0.22)
             x1, y1, x2, y2 = add_shape(draw, page, kinds[number], radius)
             box = [round(v, 2) for v in (x1, y1, x2 - x1, y2 - y1)]
-            around.append({"id": len(around), "image_id": i, "category_id": number, "bbox": box, "iscrowd": 0})  # fmt: skip
+            around.append({"id": len(around), "image_id": i, "category_id": number, "bbox": box, "iscrowd": 0})
         page.save(folder / "images" / f"{i:03}.jpg", quality=90)
         pictures.append({"id": i, "file_name": f"{i:03}.jpg", "width": wide, "height": high})
     names = [{"id": i, "name": name} for i, name in enumerate(kinds)]
@@ -197,7 +190,7 @@ def table(folder: Path, count: int = 600) -> None:
         area, rooms = draw.uniform(20, 140), int(draw.integers(1, 6))
         district, balcony = str(draw.choice(list(worth))), bool(draw.random() < 0.4)
         built, day = int(draw.integers(1900, 2024)), int(draw.integers(0, 1500))
-        rent = (area * 9 + rooms * 30) * worth[district] * (1 + 0.15 * (built > 2000)) * (1 + day / 8000)  # fmt: skip
+        rent = (area * 9 + rooms * 30) * worth[district] * (1 + 0.15 * (built > 2000)) * (1 + day / 8000)
         rent = (rent + 60 * balcony) * draw.normal(1, 0.05)
         cells = [str(i + 1), f"{area:.1f}", str(rooms), district, "yes" if balcony else "no", str(built) if draw.random() < 0.9 else "",
                  str(np.datetime64("2019-01-01") + day), str(draw.choice(["red", "green", "blue"])), f"{rent:.0f}"]  # fmt: skip
@@ -225,7 +218,7 @@ def text(folder: Path, each: int = 100) -> None:
         made = 0
         while made < each:
             form = str(draw.choice(forms))
-            told = form.format(n=int(draw.integers(2, 90)), things=draw.choice(things), place=draw.choice(places))  # fmt: skip
+            told = form.format(n=int(draw.integers(2, 90)), things=draw.choice(things), place=draw.choice(places))
             if draw.random() < 0.3:
                 at = int(draw.integers(0, len(told) - 1))
                 told = told[:at] + told[at + 1] + told[at] + told[at + 2 :]
@@ -256,14 +249,7 @@ def main() -> None:
     if which == "shapes":
         shapes(Path(folder))
     elif which in (
-        others := {
-            "tags": tags,
-            "number": number,
-            "masks": masks,
-            "boxes": boxes,
-            "table": table,
-            "text": text,
-        }
+        others := {"tags": tags, "number": number, "masks": masks, "boxes": boxes, "table": table, "text": text}
     ):
         others[which](Path(folder))
     elif which == "things":

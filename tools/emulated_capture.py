@@ -23,9 +23,7 @@ import numpy as np
 
 import rushlight
 
-sys.path[:0] = [
-    str(Path(__file__).resolve().parents[1] / "tests" / f) for f in ("support", "capture")
-]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / f) for f in ("support", "capture")]
 
 _folder = Path(__file__).resolve().parent
 # The emulator is the driver, which no recording looks into.
@@ -136,9 +134,7 @@ def main() -> None:
             for optimizer, make in test_capture_scaler.OPTIMIZERS.items():
                 if optimizer in ("momentum", "adam"):
                     found = test_capture_scaler.compare(make, bad=(0, 7), calls=10, device="cuda")
-                    print(
-                        f"{name} {optimizer}: equal, {found.replays[-1].runs} replays", flush=True
-                    )
+                    print(f"{name} {optimizer}: equal, {found.replays[-1].runs} replays", flush=True)
             continue
         step = test_capture_traced.STEPS[name]
         replayed = test_capture_traced.compare(step, calls=18, device="cuda")

@@ -109,9 +109,7 @@ def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
         given = _given(args) + _given(kwargs)
         kwargs.pop("blocking", None)
         capturing = emulated_graphs.capture.work is not None
-        if (
-            capturing
-        ):  # CuPy sends the host's values with the launch: a graph keeps those of its capture
+        if capturing:  # CuPy sends the host's values with the launch: a graph keeps those of its capture
             args, kwargs = _as_now(args), _as_now(kwargs)
         args, kwargs = on_host(args), on_host(kwargs)
         saved = [a.copy() for a in map(on_host, given)] if capturing else []
@@ -207,17 +205,7 @@ def _view_or_copy(name: str, own: Callable, copying: Callable) -> Callable[..., 
 
 
 def _functions() -> None:
-    left = {
-        "ndarray",
-        "empty",
-        "empty_like",
-        "dtype",
-        "broadcast_to",
-        "lib",
-        "linalg",
-        "random",
-        "fft",
-    }
+    left = {"ndarray", "empty", "empty_like", "dtype", "broadcast_to", "lib", "linalg", "random", "fft"}
     for name in dir(np):
         value = getattr(np, name)
         plain = callable(value) and not isinstance(value, type)
@@ -306,9 +294,7 @@ def _assign(desc: int, which: int, address: int, size: int) -> int:
 
 _words = [ctypes.c_uint64] * 16
 _matmul_in_c = ctypes.PYFUNCTYPE(ctypes.c_int, *_words)(_matmul)
-_assign_in_c = ctypes.PYFUNCTYPE(
-    ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t
-)(_assign)
+_assign_in_c = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t)(_assign)
 
 
 def _products() -> None:

@@ -81,10 +81,7 @@ ASSEMBLY = [
     (r'asm\("ex2[^;]*;"[^;]*;', "power = exp2f(v);"),
     (r'asm\("mma\.sync.*?\);\n', "multiply_tf32(c, a0, a1, a2, a3, b0, b1);\n"),
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
-    (
-        r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];",
-        r"static __align__(128) \1 \2[1 << 18];",
-    ),
+    (r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];", r"static __align__(128) \1 \2[1 << 18];"),
 ]
 
 _header = HEADER.read_text()
@@ -105,9 +102,7 @@ def built(name: str, command: list[str], text: str, suffix: str) -> Any:
         own = f"{made.stem}-{os.getpid()}"
         source, new = _folder / (own + suffix), _folder / (own + ".so")
         source.write_text(text)
-        done = subprocess.run(
-            [*command, "-shared", "-fPIC", "-o", new, source], capture_output=True, text=True
-        )
+        done = subprocess.run([*command, "-shared", "-fPIC", "-o", new, source], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{source} does not compile for the host:\n{done.stderr[:3000]}")
         new.replace(made)
@@ -141,9 +136,7 @@ class Module:
 
 def _malloc(self: host_path.Pool, size: int) -> Any:
     """Memory of its own for every array, full of NaN: what a kernel does not write shows."""
-    raw = (
-        ctypes.c_char * (size + 1024)
-    )()  # create_string_buffer tells auditors, for which no program skips Python
+    raw = (ctypes.c_char * (size + 1024))()  # create_string_buffer tells auditors, for which no program skips Python
     start = ctypes.addressof(raw) + 511 & ~511
     ctypes.memset(start, 0xFF, size)
     return self.pointer(self.memory(start, size + 511 & ~511, raw, 0), 0)
@@ -153,9 +146,7 @@ def install() -> None:
     """Make `cuda` an emulated GPU; call it before the backend is used."""
     library = built("driver", ["gcc", "-O1", "-Wl,-soname,libcuda.so.1"], DRIVER, ".c")
     drivers.append(library)
-    library.cuLaunchKernel.argtypes = (
-        [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
-    )
+    library.cuLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
     host_path.Pool.malloc = _malloc  # type: ignore[method-assign]
     host_path.no_driver()
     import cupy
@@ -178,9 +169,7 @@ def install() -> None:
     from rushlight.runtime.cuda.code import compile, launch
     from rushlight.runtime.cuda.memory import lost
 
-    lost.driver = SimpleNamespace(
-        CUDADriverError=lambda status: f"status {status}"
-    )  # no driver to ask
+    lost.driver = SimpleNamespace(CUDADriverError=lambda status: f"status {status}")  # no driver to ask
     launch.launch_in_c()
     compile.cubin = lambda text, options: (text + "\0\0" + "\0".join(options)).encode()
 

@@ -71,9 +71,7 @@ class Visit:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
         print(f"{'seconds':>8}  {'status':>6}  {'MB':>6}  step")
 
-    def row(
-        self, step: str, seconds: float, status: int | str = "", mb: float | None = None
-    ) -> None:
+    def row(self, step: str, seconds: float, status: int | str = "", mb: float | None = None) -> None:
         size = "" if mb is None else f"{mb:.1f}"
         print(f"{seconds:8.1f}  {status!s:>6}  {size:>6}  {step}", flush=True)
 
@@ -85,7 +83,7 @@ class Visit:
         words[0] = shutil.which(words[0], path=self.names["PATH"]) or words[0]
         done = subprocess.run(words, cwd=cwd or self.work, env=self.names, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
-        self.row(step, time.monotonic() - begun, done.returncode, megabytes(*sizes) if sizes else None)  # fmt: skip
+        self.row(step, time.monotonic() - begun, done.returncode, megabytes(*sizes) if sizes else None)
         bad = (
             f"ended with status {done.returncode}" if bool(done.returncode) != fails
             else f"does not say {says!r}" if says not in done.stdout
@@ -112,7 +110,7 @@ class Visit:
         packages = next((self.env / "lib").glob("python*")) / "site-packages"
         before = {p.name for p in packages.iterdir()} | {packages.parent.name}
         self.do(f"pip install {shown}", "pip", "install", "-q", what)
-        added = [p for d in (packages, self.env / "lib") for p in d.iterdir() if p.name not in before]  # fmt: skip
+        added = [p for d in (packages, self.env / "lib") for p in d.iterdir() if p.name not in before]
         weight = megabytes(*added)
         for one in sorted(added, key=megabytes, reverse=True)[:6]:
             self.row(f"   of it {one.name}", 0, "", megabytes(one))
@@ -123,18 +121,18 @@ class Visit:
         self.do("its engines", "python", "-c", ENGINES)
         subprocess.run([sys.executable, ROOT / "tools/drawn_set.py", "shapes", self.work / "photos"], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         self.do("train --data without its extras", "rushlight", "train", "--data", "photos", says="rushlight[cli]", fails=True)  # fmt: skip
-        self.do(f"pip install '{shown}[cli]'", "pip", "install", "-q", f"{what}[cli]", sizes=(packages,))  # fmt: skip
+        self.do(f"pip install '{shown}[cli]'", "pip", "install", "-q", f"{what}[cli]", sizes=(packages,))
 
     def read_me(self, short: bool) -> None:
         """The README's program, then its commands, in their order."""
         page = (ROOT / "README.md").read_text()
         (program,) = PYTHON.findall(page)
-        self.do("README: its program", "python", "-c", program, says=re.findall(r"# (\d\.\d+)", program)[-1])  # fmt: skip
+        self.do("README: its program", "python", "-c", program, says=re.findall(r"# (\d\.\d+)", program)[-1])
         for line in typed(page):
             words = shlex.split(line)
             for script in (w for w in words if w.endswith(".py")):
                 shutil.copy(ROOT / "examples/curve.py", self.work / script)
-            short_form = ["--epochs", "1"] if short and words[1] == "train" and "--resume" not in words else []  # fmt: skip
+            short_form = ["--epochs", "1"] if short and words[1] == "train" and "--resume" not in words else []
             self.do(f"README: {shlex.join(words + short_form)}", *words, *short_form)
 
     def lab(self) -> None:

@@ -236,7 +236,7 @@ def near(other: bool) -> tuple[float, float]:
     return (1e-3, 1e-4) if other else (1e-4, 1e-5)
 
 
-def check(script: str, sides: Any = SIDES, wraps: dict[str, Any] | None = None) -> tuple[str, str] | None:  # fmt: skip
+def check(script: str, sides: Any = SIDES, wraps: dict[str, Any] | None = None) -> tuple[str, str] | None:
     """The side on which a script differs from eager, and how; or None."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -349,9 +349,7 @@ def _edits(tree: ast.AST) -> Iterator[Callable[[], None]]:
                     continue
                 for by in small:
                     yield lambda node=node, name=name, value=value, k=k, by=by: (
-                        value.__setitem__(k, by)
-                        if isinstance(value, list)
-                        else setattr(node, name, by)
+                        value.__setitem__(k, by) if isinstance(value, list) else setattr(node, name, by)
                     )
 
 
@@ -368,9 +366,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=300)
     parser.add_argument("--start", type=int, default=0)
-    parser.add_argument(
-        "--every", type=int, default=1, help="of the seeds (3: scripts of one kind)"
-    )
+    parser.add_argument("--every", type=int, default=1, help="of the seeds (3: scripts of one kind)")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--script", type=Path)
     parser.add_argument("--sides", default="traced,compiled,calls,torch")

@@ -185,7 +185,7 @@ ENDS = (
     "opt.zero_grad()\nloss = LOSS\ngs = torch.autograd.grad(loss, [p for p in net.parameters()], create_graph=True, allow_unused=True)\n(loss + 0.01 * sum([g.pow(2).sum() for g in gs if g is not None])).backward()\nopt.step()",
     "opt.zero_grad()\nsecond.zero_grad()\nloss = LOSS\nloss.backward()\n(opt if i % 2 else second).step()\nshow([p.grad is None for p in net.parameters()])",
     "loss = LOSS\nfor g in opt.param_groups:\n    g['lr'] = 0.1 / (1 + i)\nloss.backward()\nopt.step()\nopt.zero_grad()",
-)  # fmt: skip
+)
 LOSSES = (
     "F.cross_entropy(h, t)", "h.pow(2).mean()", "F.mse_loss(h, x)", "(h - x).abs().mean() + net[0].weight.norm() * 0.01", "-(h.log_softmax(1)[torch.arange(len(t)), t]).mean()",
     "F.cross_entropy(h, t, label_smoothing=0.1) + 1e-3 * sum([p.pow(2).sum() for p in net.parameters()])", "F.kl_div(h.log_softmax(1), x.softmax(1), reduction='batchmean')", "torch.logsumexp(h, 1).mean() - h.gather(1, t[:, None]).mean()",
@@ -224,9 +224,7 @@ def program(r: random.Random) -> str:
     """One program: data, a network, two to six pieces, a step and what is looked at."""
     data, head, first = r.choice(DATA)
     rule, other = r.choice(RULES), r.choice(RULES[:-1])
-    end = r.choice(
-        [e for e in ENDS if "LBFGS" not in rule or "closure" in e] if "LBFGS" in rule else ENDS
-    )
+    end = r.choice([e for e in ENDS if "LBFGS" not in rule or "closure" in e] if "LBFGS" in rule else ENDS)
     setup = [
         f"torch.manual_seed({r.randint(0, 999)})", f"net = {r.choice(NETS)}", "parts, others = nn.ModuleList(), []",
         "losses, history, best, waited, total = [], [], float('inf'), 0, 0.0", f"ROUNDS = {ROUNDS}", "x = torch.zeros(5, 4)", "i = 0",

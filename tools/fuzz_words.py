@@ -385,7 +385,7 @@ def training(r: random.Random) -> str:
     target, loss = ("torch.randint(0, 3, (n,))", r.choice(CLASS_LOSSES)) if r.random() < 0.6 else ("torch.randn(n, 3)", r.choice(OTHER_LOSSES))  # fmt: skip
     rule = r.choice(OPTIMISERS)
     sparse = "Words(True)" in net
-    rule = r.choice(["SGD(P, lr=0.1)", "Adagrad(P, lr=0.05)", "SparseAdam(P, lr=0.01)"]) if sparse else rule  # fmt: skip
+    rule = r.choice(["SGD(P, lr=0.1)", "Adagrad(P, lr=0.05)", "SparseAdam(P, lr=0.01)"]) if sparse else rule
     given = "[{'params': list(net.parameters())[:1], 'lr': 0.02}, {'params': list(net.parameters())[1:]}]" if r.random() < 0.2 else "net.parameters()"  # fmt: skip
     sched = f"torch.optim.lr_scheduler.{r.choice(SCHEDULES)}" if r.random() < 0.4 else "None"
     setup = [
@@ -405,12 +405,12 @@ def training(r: random.Random) -> str:
     core = ["i += 1", lead, *some(r, BEFORE, 0.45)]
     if kind != "words":
         core.append("x = x.to(next(net.parameters()).dtype)")
-    zero = r.choice(["opt.zero_grad()", "opt.zero_grad()", "opt.zero_grad(set_to_none=False)", "net.zero_grad()", ""])  # fmt: skip
+    zero = r.choice(["opt.zero_grad()", "opt.zero_grad()", "opt.zero_grad(set_to_none=False)", "net.zero_grad()", ""])
     zero = f"if i % {every} == 0:\n    {zero}" if every > 1 and zero else zero
     forward = [f"out = {call}(x)", f"loss = {loss}"]
     form = r.random()
     if form < 0.15:  # a closure
-        inner = ["opt.zero_grad()", *forward, *some(r, BETWEEN, 0.2, bare=True), "loss.backward()", "return loss"]  # fmt: skip
+        inner = ["opt.zero_grad()", *forward, *some(r, BETWEEN, 0.2, bare=True), "loss.backward()", "return loss"]
         core += ["def closure():\n" + indent("\n".join(inner), "    "), "loss = opt.step(closure)", *some(r, BEYOND, 0.3)]  # fmt: skip
     elif form < 0.45 and call == "net":  # a step as a function
         inner = [zero, *forward, *some(r, BETWEEN, 0.3, bare=True), "loss.backward()", *some(r, BEHIND, 0.2, bare=True), "opt.step()", "return loss, out"]  # fmt: skip
@@ -424,14 +424,14 @@ def training(r: random.Random) -> str:
         step = r.choice(["opt.step()", "opt.step()", "opt.step()", "with torch.no_grad():\n    for p in net.parameters():\n        if p.grad is not None:\n            p -= 0.05 * p.grad"])  # fmt: skip
         step = f"if i % {every} == {every - 1}:\n{indent(step, '    ')}" if every > 1 else step
         order = [zero, *forward] if r.random() < 0.7 else [*forward, zero]
-        core += [*order, *some(r, BETWEEN, 0.5), "loss.backward()", *some(r, BEHIND, 0.45), step, *some(r, BEYOND, 0.5)]  # fmt: skip
+        core += [*order, *some(r, BETWEEN, 0.5), "loss.backward()", *some(r, BEHIND, 0.45), step, *some(r, BEYOND, 0.5)]
     if sched != "None":
         given = "float(loss.detach())" if "Plateau" in sched else ""
         core.append(r.choice([f"sched.step({given})", f"if i % 3 == 2:\n    sched.step({given})"]))
     core.append(r.choice(["losses.append(loss.item())", "if i % 5 == 4:\n    losses.append(loss.item())", "losses.append(loss.detach())", "", ""]))  # fmt: skip
     body = "\n".join([line for line in core if line])
     if r.random() < 0.25:
-        body = f"try:\n{indent(body, '    ')}\nexcept (RuntimeError, ValueError, IndexError) as error:\n    show(error)"  # fmt: skip
+        body = f"try:\n{indent(body, '    ')}\nexcept (RuntimeError, ValueError, IndexError) as error:\n    show(error)"
     for head in reversed(heads):
         body = f"{head}\n{indent(body, '    ')}"
     last = "show(losses, kept, history, total, extra, attributes(net, opt))"
@@ -471,7 +471,7 @@ def batches(r: random.Random, x: str, t: str) -> tuple[list[str], list[str], str
     form = r.randrange(6)
     if form == 0:  # the same batches again and again
         sizes = r.choice([f"[{size}] * 6", f"[{size}, {size}, 3, {size}, 2, {size}]"])
-        return [f"data = [({x}, {t}) for n in {sizes}]"], ["for epoch in range(4):", "for x, t in data:"], ""  # fmt: skip
+        return [f"data = [({x}, {t}) for n in {sizes}]"], ["for epoch in range(4):", "for x, t in data:"], ""
     if form == 1:  # a loader
         words = r.choice(["shuffle=True", "shuffle=True, drop_last=True", "", "shuffle=True, generator=torch.Generator().manual_seed(3)"])  # fmt: skip
         return [f"n = 23\nloader = DataLoader(TensorDataset({x}, {t}), batch_size={size}, {words})"], ["for epoch in range(5):", "for x, t in loader:"], ""  # fmt: skip

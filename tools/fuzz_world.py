@@ -28,7 +28,7 @@ from rushlight.nn.utils import (  # noqa: F401 - PyTorch loads them when they ar
 )
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
-__all__ = ["DataLoader", "Dataset", "F", "TensorDataset", "copy", "gc", "io", "math", "pickle", "threading"]  # fmt: skip
+__all__ = ["DataLoader", "Dataset", "F", "TensorDataset", "copy", "gc", "io", "math", "pickle", "threading"]
 
 shown: list[Any] = []
 
@@ -42,11 +42,9 @@ def kept(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         kind = type(value).__name__.replace("SparseTensor", "Tensor")
         facts = (str(value.dtype), tuple(value.shape), value.requires_grad, value.is_leaf)
-        whose = (
-            "version of a parameter" if isinstance(value, nn.Parameter) else "version of a tensor"
-        )
+        whose = "version of a parameter" if isinstance(value, nn.Parameter) else "version of a tensor"
         version = [whose, None if value.is_inference() else value._version]
-        return ["tensor", kind, *facts, str(vars(value).get("tag")), version, value.detach().clone()]  # fmt: skip
+        return ["tensor", kind, *facts, str(vars(value).get("tag")), version, value.detach().clone()]
     if isinstance(value, Version):
         return [value.whose, value.count]
     if isinstance(value, (list, tuple)):
@@ -57,11 +55,7 @@ def kept(value: Any) -> Any:
         text = str(value).splitlines()[0][:40] if str(value) else ""
         kind = next(c.__name__ for c in type(value).__mro__ if c.__module__ == "builtins")
         return ["error", kind, text]
-    return (
-        value
-        if isinstance(value, float)
-        else [type(value).__name__, re.sub(r" at 0x\w+", "", repr(value))]
-    )
+    return value if isinstance(value, float) else [type(value).__name__, re.sub(r" at 0x\w+", "", repr(value))]
 
 
 class Version:

@@ -17,31 +17,11 @@ from pathlib import Path
 from typing import Any
 
 REPEATS = 20  # calls of one graph
-CHANNELS = (
-    (1, 6),
-    (1, 32),
-    (3, 6),
-    (3, 32),
-    (3, 64),
-    (6, 16),
-    (8, 32),
-    (16, 16),
-    (16, 64),
-    (32, 32),
-)
+CHANNELS = ((1, 6), (1, 32), (3, 6), (3, 32), (3, 64), (6, 16), (8, 32), (16, 16), (16, 64), (32, 32))
 IMAGES = ((4, 32), (64, 8), (64, 28), (512, 14), (512, 32), (16, 96))
 KERNELS = ((3, 1), (5, 0))
 ROWS = (1, 4, 8, 16, 64, 256)
-WIDTHS = (
-    (84, 10),
-    (120, 84),
-    (400, 120),
-    (256, 256),
-    (784, 1000),
-    (1024, 1024),
-    (2048, 512),
-    (4096, 4096),
-)
+WIDTHS = ((84, 10), (120, 84), (400, 120), (256, 256), (784, 1000), (1024, 1024), (2048, 512), (4096, 4096))
 
 
 def in_graph(call: Callable[[], Any]) -> float:
@@ -191,14 +171,7 @@ def main() -> None:
         taken = row["ours"] if row["chosen"] and row["ours"] is not None else row["library"]
         lost = 0.0 if taken is None or not times else taken - min(times)
         print(
-            row["what"],
-            row["dtype"],
-            row["sizes"],
-            "ours",
-            row["ours"],
-            "library",
-            row["library"],
-            f"lost {lost:.1f}",
+            row["what"], row["dtype"], row["sizes"], "ours", row["ours"], "library", row["library"], f"lost {lost:.1f}"
         )
     if args.out:
         args.out.write_text("\n".join(json.dumps(r) for r in rows))

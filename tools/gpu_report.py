@@ -18,11 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKED = (
-    "tests/gpu/test_cuda_kernels.py",
-    "tests/gpu/test_cuda_library.py",
-    "tests/capture/test_capture_cuda.py",
-)
+CHECKED = ("tests/gpu/test_cuda_kernels.py", "tests/gpu/test_cuda_library.py", "tests/capture/test_capture_cuda.py")
 SHARDS = 12  # processes of the memory checker, which slows a test down by ten
 
 
@@ -39,9 +35,7 @@ class Part:
         children = []
         for command, log in zip(self.commands, logs):
             with open(log, "w") as f:
-                children.append(
-                    subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT, cwd=self.cwd)
-                )
+                children.append(subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT, cwd=self.cwd))
         codes = []
         for child in children:
             try:
@@ -68,7 +62,7 @@ def parts(out: Path, scripts: Path | None) -> list[Part]:
     checker = shutil.which("compute-sanitizer")
     if checker:
         test = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CHECKED]
-        commands = [[checker, "--error-exitcode", "9", *test, "--shard", f"{i}/{SHARDS}"] for i in range(SHARDS)]  # fmt: skip
+        commands = [[checker, "--error-exitcode", "9", *test, "--shard", f"{i}/{SHARDS}"] for i in range(SHARDS)]
         found.append(Part("checker", 240, *commands))
     for name in ("cifar10_gpu.py", "dezero_step52.py"):
         if scripts is not None and (scripts / name).exists():
@@ -77,35 +71,23 @@ def parts(out: Path, scripts: Path | None) -> list[Part]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("report"))
     parser.add_argument("--only", default="", help="names of parts, with commas")
     parser.add_argument("--scripts", type=Path)
     args = parser.parse_args()
     args.out = args.out.resolve()
     args.out.mkdir(parents=True, exist_ok=True)
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    )
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     wanted = set(filter(None, args.only.split(",")))
-    chosen = [
-        p
-        for p in parts(args.out, args.scripts and args.scripts.resolve())
-        if not wanted or p.name in wanted
-    ]
+    chosen = [p for p in parts(args.out, args.scripts and args.scripts.resolve()) if not wanted or p.name in wanted]
     summary = [f"# {time.strftime('%Y-%m-%d %H:%M')}, commit {_commit()}\n"]
     good = True
     for part in chosen:
         ended, tail = part.run(args.out)
         good &= ended.startswith("ok")
         print(f"{part.name:<16}{ended}", flush=True)
-        summary.append(
-            f"## {part.name}: {ended}\n\n"
-            + "\n".join(f"    {line}" for line in tail.splitlines())
-            + "\n"
-        )
+        summary.append(f"## {part.name}: {ended}\n\n" + "\n".join(f"    {line}" for line in tail.splitlines()) + "\n")
         (args.out / "summary.md").write_text("\n".join(summary))
     return 0 if good else 1
 

@@ -37,13 +37,7 @@ def main() -> int:
         command = [sys.executable, "-m", "pytest", "--shard", f"{i}/{args.processes}", "-p", "no:cacheprovider",
                    "--maxfail=200", "--tb=line", *rest]  # fmt: skip
         children.append(
-            subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env=environment,
-            )
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
         )
     counts: dict[str, int] = {}
     failed: list[str] = []
@@ -56,16 +50,9 @@ def main() -> int:
             counts["timed out processes"] = counts.get("timed out processes", 0) + 1
         failed += re.findall(r"^(?:FAILED|ERROR) (.*)$", output, re.M)
         closing = [line for line in output.splitlines() if re.search(r"\d+ (passed|failed)", line)]
-        for n, what in re.findall(
-            r"(\d+) (passed|failed|skipped|error)", closing[-1] if closing else ""
-        ):
+        for n, what in re.findall(r"(\d+) (passed|failed|skipped|error)", closing[-1] if closing else ""):
             counts[what] = counts.get(what, 0) + int(n)
-    summary = {
-        "seconds": round(time.time() - begin, 1),
-        **_machine(),
-        "counts": counts,
-        "failed": failed[:200],
-    }
+    summary = {"seconds": round(time.time() - begin, 1), **_machine(), "counts": counts, "failed": failed[:200]}
     with open(args.out, "w") as f:
         json.dump(summary, f, indent=1)
     print("\n".join(line[:230] for line in failed[:60]))

@@ -158,9 +158,7 @@ def no_driver() -> None:
         "memcpyAsync": _copy,
         "memsetAsync": count,
         "pointerGetAttributes": lambda p: SimpleNamespace(type=0),
-        "deviceGetAttribute": lambda which, i: {75: 8, 95: 1}.get(
-            which, 227 << 10
-        ),  # the last is of shared memory
+        "deviceGetAttribute": lambda which, i: {75: 8, 95: 1}.get(which, 227 << 10),  # the last is of shared memory
         "getDeviceProperties": lambda i: {"name": b"no GPU", "multiProcessorCount": 132},
     }
     for name, answer in answers.items():
@@ -334,9 +332,7 @@ def book() -> Callable[[], Any]:
     from rushlight.dezero import cuda, layers, models, optimizers
 
     cuda.gpu_enable = True
-    model = models.Sequential(
-        layers.Linear(1000, in_size=784), F.sigmoid, layers.Linear(10, in_size=1000)
-    )
+    model = models.Sequential(layers.Linear(1000, in_size=784), F.sigmoid, layers.Linear(10, in_size=1000))
     model.to_gpu()
     optimiser = optimizers.SGD().setup(model)
     x, t = cuda.as_cupy(np.zeros((100, 784), np.float32)), cuda.as_cupy(np.zeros(100, np.int64))

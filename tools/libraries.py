@@ -95,11 +95,7 @@ def environment(folder: Path, names: list[str]) -> Path:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     told = [constants(path) for name, path in files().items() if name in names]
-    wanted = {
-        *OURS,
-        *(c["LIBRARY"] for c in told),
-        *(r for c in told for r in c.get("REQUIRES", [])),
-    }
+    wanted = {*OURS, *(c["LIBRARY"] for c in told), *(r for c in told for r in c.get("REQUIRES", []))}
     with standing_for_torch(site_of(folder)):
         command = [str(python), "-m", "pip", "install", "-q", *sorted(wanted)]
         subprocess.run(command, check=True)
@@ -146,9 +142,7 @@ def differs(ours: list[float], theirs: list[float]) -> str | None:
     if len(ours) != len(theirs):
         return f"{len(ours)} numbers instead of {len(theirs)}"
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        if not (
-            math.isclose(a, b, rel_tol=RTOL, abs_tol=ATOL) or (math.isnan(a) and math.isnan(b))
-        ):
+        if not (math.isclose(a, b, rel_tol=RTOL, abs_tol=ATOL) or (math.isnan(a) and math.isnan(b))):
             return f"number {i} is {a:.6g}, PyTorch's is {b:.6g}"
     return None
 
@@ -252,9 +246,7 @@ def store_oracle(python_of: dict[str, Path], names: list[str], torch: list[Path]
             if "error" in got:
                 print(f"{name}: {use}: {got['error']}")
                 failed += 1
-        kept = {
-            u: [float(f"{n:.8g}") for n in g["numbers"]] for u, g in found.items() if "numbers" in g
-        }
+        kept = {u: [float(f"{n:.8g}") for n in g["numbers"]] for u, g in found.items() if "numbers" in g}
         if kept:
             expected[name] = kept
             write(EXPECTED, expected)
@@ -263,9 +255,7 @@ def store_oracle(python_of: dict[str, Path], names: list[str], torch: list[Path]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(files())}")
     parser.add_argument("--oracle", type=Path, nargs="+", metavar="FOLDER", help="where torch is")
     parser.add_argument("--environment", type=Path, default=cache(), help="%(default)s")
@@ -283,12 +273,7 @@ def main() -> int:
         python = python_of[name]
         uses = judged(run_uses(python, files()[name], []), expected.get(name, {}))
         version = version_of(python, library)
-        results[name] = {
-            "library": library,
-            "version": version,
-            "date": f"{date.today()}",
-            "uses": uses,
-        }
+        results[name] = {"library": library, "version": version, "date": f"{date.today()}", "uses": uses}
         wrong = {use: why for use, why in uses.items() if why is not None}
         bad += len(wrong)
         print(f"{library} {version}: {len(uses) - len(wrong)} of {len(uses)} uses run", flush=True)

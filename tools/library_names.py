@@ -40,12 +40,8 @@ def refuses(value: Any) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "list", nargs="?", type=Path, default=LIST, help="a csv like library-names.csv"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("list", nargs="?", type=Path, default=LIST, help="a csv like library-names.csv")
     rows = list(csv.DictReader(parser.parse_args().list.open()))
     rushlight.as_torch()
     warnings.simplefilter("ignore")

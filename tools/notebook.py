@@ -24,15 +24,7 @@ def cells(text: str) -> list[dict[str, Any]]:
         if source.strip():
             more = {"execution_count": None, "outputs": []} if kind == "code" else {}
             lines = source.strip().splitlines(keepends=True)
-            found.append(
-                {
-                    "cell_type": kind,
-                    "id": f"cell-{len(found)}",
-                    "metadata": {},
-                    **more,
-                    "source": lines,
-                }
-            )
+            found.append({"cell_type": kind, "id": f"cell-{len(found)}", "metadata": {}, **more, "source": lines})
 
     last = 0
     text = FRONT.sub("", text)

@@ -105,9 +105,7 @@ def times(lib: OneDnn) -> None:
         native = None if _native is None else _native.kernel(name, numpy_body(name))
         row.append(float("nan") if native is None else best(lambda: native(*arrays, **attrs)))
         refused = kernels.KERNELS[name](lib, *arrays, **attrs) is NotImplemented
-        row.append(
-            float("nan") if refused else best(lambda: kernels.KERNELS[name](lib, *arrays, **attrs))
-        )
+        row.append(float("nan") if refused else best(lambda: kernels.KERNELS[name](lib, *arrays, **attrs)))
         plan = next(reversed(kernels._plans.values()))
         made = "refused" if plan is None else f"{plan.conversions:<11}"
         half = halved(arrays)

@@ -53,8 +53,7 @@ def compare(name: str) -> dict[str, Any]:
     """Export a network and let onnxruntime answer the same pictures."""
     begin = time.perf_counter()
     net, size = network(name)
-    program = rl.onnx.export(net, (rl.randn(2, 3, size, size),), input_names=["x"],
-                             dynamic_axes={"x": {0: "batch"}})  # fmt: skip
+    program = rl.onnx.export(net, (rl.randn(2, 3, size, size),), input_names=["x"], dynamic_axes={"x": {0: "batch"}})
     session = program.session()
     worst = 0.0
     for batch in (2, 5):
@@ -77,8 +76,7 @@ def keep(path: Path, name: str, found: dict[str, Any]) -> None:
 
     record = json.loads(path.read_text()) if path.exists() else {"networks": {}}
     record["what"] = "largest difference over largest answer, batches of 2 and 5; tools/onnx_zoo.py"
-    record["versions"] = {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__,
-                          "rushlight": rl.__version__}  # fmt: skip
+    record["versions"] = {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "rushlight": rl.__version__}
     kept = {k: v for k, v in found.items() if k != "seconds"}  # of a machine that may be busy
     record["networks"] = dict(sorted({**record["networks"], name: kept}.items()))
     compact.write(path, record)

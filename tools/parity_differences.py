@@ -142,46 +142,45 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
 # The same, of rushlight on a GPU beside PyTorch on the CPU: random numbers are of another generator, other libraries factor
 # and convolve; what is neither is to be mended.
 ON_A_GPU: list[tuple[str, dict[str, str]]] = [
-    ("another generator, other libraries, or to be mended", {
-        "error": "scatter_add",
-        "grad": "fmod",
-        "grad inplace jvp second value": "nn.functional.rrelu",
-        "grad inplace jvp second value vmap": "function NumpyExpMarkDirtyAutogradFunction",
-        "grad jvp method missing reference second vmap vmapgrad": "__rdiv__",
-        "grad jvp second value": "nn.functional.multi_head_attention_forward",
-        "grad missing vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
-        "grad value": "nn.functional.feature_alpha_dropout/with_train",
-        "inplace value": "cauchy, exponential, geometric, log_normal",
-        "jvp value": "nn.functional.dropout",
-        "method out outgaps value": "bernoulli, multinomial",
-        "method value": "div/trunc_rounding",
-        "missing": "geqrf",
-        "out outgaps":
-            "linalg.lstsq, narrow_copy, nn.functional.avg_pool2d, nn.functional.avg_pool3d, "
+    (
+        "another generator, other libraries, or to be mended",
+        {
+            "error": "scatter_add",
+            "grad": "fmod",
+            "grad inplace jvp second value": "nn.functional.rrelu",
+            "grad inplace jvp second value vmap": "function NumpyExpMarkDirtyAutogradFunction",
+            "grad jvp method missing reference second vmap vmapgrad": "__rdiv__",
+            "grad jvp second value": "nn.functional.multi_head_attention_forward",
+            "grad missing vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
+            "grad value": "nn.functional.feature_alpha_dropout/with_train",
+            "inplace value": "cauchy, exponential, geometric, log_normal",
+            "jvp value": "nn.functional.dropout",
+            "method out outgaps value": "bernoulli, multinomial",
+            "method value": "div/trunc_rounding",
+            "missing": "geqrf",
+            "out outgaps": "linalg.lstsq, narrow_copy, nn.functional.avg_pool2d, nn.functional.avg_pool3d, "
             "nn.functional.gelu, nn.functional.softplus, nn.functional.softshrink, slice_scatter",
-        "out outgaps reference": "nn.functional.logsigmoid",
-        "outgaps value": "normal/number_mean",
-        "raises": "linalg.lu_solve",
-        "reference":
-            "acosh, atanh, byte, cdouble, char, clamp_max, digamma, div/no_rounding_mode, erf, erfc, exp, "
+            "out outgaps reference": "nn.functional.logsigmoid",
+            "outgaps value": "normal/number_mean",
+            "raises": "linalg.lu_solve",
+            "reference": "acosh, atanh, byte, cdouble, char, clamp_max, digamma, div/no_rounding_mode, erf, erfc, exp, "
             "expm1, int, isposinf, log1p, logit, lt, max/binary, maximum, mul, ne, nn.functional.celu, "
             "nn.functional.relu, nn.functional.relu6, nn.functional.softsign, polygamma/polygamma_n_0, "
             "rad2deg, short, sign, signbit, sinc, special.i0e, special.i1e, "
             "special.polygamma/special_polygamma_n_0, special.shifted_chebyshev_polynomial_u, "
             "special.spherical_bessel_j0, sqrt, tanh",
-        "second": "nn.functional.scaled_dot_product_attention",
-        "strides":
-            "argwhere, linalg.inv, linalg.inv_ex, linalg.lu_factor_ex, linalg.matrix_power, linalg.qr, "
+            "second": "nn.functional.scaled_dot_product_attention",
+            "strides": "argwhere, linalg.inv, linalg.inv_ex, linalg.lu_factor_ex, linalg.matrix_power, linalg.qr, "
             "linalg.solve_triangular, linalg.svd, pca_lowrank, svd, svd_lowrank",
-        "strides vmap": "linalg.lu_factor, linalg.tensorinv, lu",
-        "value":
-            "module nn.GRU, module nn.LSTM, module nn.LazyConv1d, module nn.LazyConv2d, module nn.LazyConv3d, "
+            "strides vmap": "linalg.lu_factor, linalg.tensorinv, lu",
+            "value": "module nn.GRU, module nn.LSTM, module nn.LazyConv1d, module nn.LazyConv2d, module nn.LazyConv3d, "
             "module nn.LazyConvTranspose1d, module nn.LazyConvTranspose2d, module nn.LazyConvTranspose3d, "
             "module nn.RNN, nn.functional.alpha_dropout, nn.functional.dropout2d, nn.functional.dropout3d, "
             "optim Muon, randint, randint_like",
-        "vmap": "fft.ihfft2, fft.ihfftn, qr",
-    }),
-]  # fmt: skip
+            "vmap": "fft.ihfft2, fft.ihfftn, qr",
+        },
+    )
+]
 
 
 @cache

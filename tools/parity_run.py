@@ -136,20 +136,10 @@ class Ours:
     def cls(self, theirs: type) -> type:
         """A class of PyTorch's tests over our base."""
         if id(theirs) not in self.made:
-            plain = {
-                n: v
-                for n, v in vars(theirs).items()
-                if not isinstance(v, (staticmethod, classmethod, type))
-            }
-            skipped = (
-                "__dict__",
-                "__weakref__",
-                *(n for n in plain if n.startswith("_") and not n.startswith("__")),
-            )
+            plain = {n: v for n, v in vars(theirs).items() if not isinstance(v, (staticmethod, classmethod, type))}
+            skipped = ("__dict__", "__weakref__", *(n for n in plain if n.startswith("_") and not n.startswith("__")))
             body = {n: v for n, v in plain.items() if n not in skipped}
-            made = self.made[id(theirs)] = type(
-                theirs.__name__, (rushlight.autograd.Function,), body
-            )
+            made = self.made[id(theirs)] = type(theirs.__name__, (rushlight.autograd.Function,), body)
             for name, value in vars(theirs).items():  # they name the class itself
                 if isinstance(value, (staticmethod, classmethod)):
                     setattr(made, name, type(value)(self(value.__func__)))
@@ -193,7 +183,7 @@ def written(value: Any, memory: dict[int, bytearray] | None = None) -> Any:
             taken = np.array(torch.tensor([], dtype=torch.uint8).set_(storage).numpy())
             memory[storage.data_ptr()] = bytearray(taken.tobytes())
         kept = memory[storage.data_ptr()]
-        return Held(kept, bare.dtype, tuple(bare.shape), bare.stride(), bare.storage_offset(), value.requires_grad)  # fmt: skip
+        return Held(kept, bare.dtype, tuple(bare.shape), bare.stride(), bare.storage_offset(), value.requires_grad)
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         items = [written(v, memory) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -233,12 +223,10 @@ class Build:
         dtype = self.dtype(held.dtype)
         if held.sparse:
             indices, values = (self.tensor(part) for part in held.sparse[:2])
-            made = self.lib.sparse_coo_tensor(
-                indices, values, held.size, is_coalesced=held.sparse[2]
-            )
+            made = self.lib.sparse_coo_tensor(indices, values, held.size, is_coalesced=held.sparse[2])
             return made.requires_grad_(held.requires_grad)
         if not held.memory:
-            made = self.lib.empty(0, dtype=dtype, device=self.device).as_strided(held.size, held.stride, 0)  # fmt: skip
+            made = self.lib.empty(0, dtype=dtype, device=self.device).as_strided(held.size, held.stride, 0)
             return made.detach().requires_grad_(held.requires_grad)
         key = (id(held.memory), str(dtype))
         if key not in self.bases:
@@ -286,11 +274,7 @@ def numbers(t: Any) -> Seen | None:
 
 
 def address(t: Any) -> Any:
-    if (
-        not t.numel()
-        or getattr(t, "_is_zerotensor", bool)()
-        or t.layout in (torch.sparse_coo, rushlight.sparse_coo)
-    ):
+    if not t.numel() or getattr(t, "_is_zerotensor", bool)() or t.layout in (torch.sparse_coo, rushlight.sparse_coo):
         return None
     return t.untyped_storage().data_ptr()
 
@@ -325,7 +309,7 @@ def differences(want: Any, got: Any, where: str = "") -> Iterator[tuple[str, str
     if isinstance(want, Exception) or isinstance(got, Exception):
         yield from _errors(want, got, where)
     elif isinstance(want, dict) and isinstance(got, dict):
-        if set(want) == {"graph"} and not any(v.values.any() for v in got.values() if isinstance(v, Seen)):  # fmt: skip
+        if set(want) == {"graph"} and not any(v.values.any() for v in got.values() if isinstance(v, Seen)):
             return  # a constant there, zeros here
         if set(want) != set(got):
             yield "value", f"{where}: {len(want)} results / {len(got)}"
@@ -374,7 +358,7 @@ def _strides(t: Seen) -> tuple[int, ...]:
 
 
 def _errors(want: Any, got: Any, where: str) -> Iterator[tuple[str, str]]:
-    said = [f"{type(e).__name__}: {str(e)[:160]}" if isinstance(e, Exception) else repr(e)[:160] for e in (want, got)]  # fmt: skip
+    said = [f"{type(e).__name__}: {str(e)[:160]}" if isinstance(e, Exception) else repr(e)[:160] for e in (want, got)]
     if not isinstance(want, Exception):
         missing = isinstance(got, Missing) or type(got).__name__ == "NotYet"
         yield "missing" if missing else "raises", f"{where}: {said[0]} / {said[1]}"
@@ -382,9 +366,7 @@ def _errors(want: Any, got: Any, where: str) -> Iterator[tuple[str, str]]:
         yield "silent", f"{where}: {said[0]} / {said[1]}"
     elif not _same_type(type(want), type(got)):
         yield "error", f"{where}: {said[0]} / {said[1]}"
-    elif not _said(
-        getattr(want, "regex", None), str(want), str(got).replace("rushlight.", "torch.")
-    ):
+    elif not _said(getattr(want, "regex", None), str(want), str(got).replace("rushlight.", "torch.")):
         yield "words", f"{where}: {said[0]} / {said[1]}"
 
 
@@ -395,9 +377,7 @@ def _said(regex: str | None, want: str, got: str) -> bool:
 
 def _same_type(want: type, got: type) -> bool:
     """The same class, or one below it where Python's own has the name."""
-    return want.__name__ == got.__name__ or (
-        want.__module__ == "builtins" and issubclass(got, want)
-    )
+    return want.__name__ == got.__name__ or (want.__module__ == "builtins" and issubclass(got, want))
 
 
 def same(want: np.ndarray, got: np.ndarray, dtype: str) -> bool:

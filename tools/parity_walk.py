@@ -36,9 +36,7 @@ def entries() -> dict[str, tuple[str, Any]]:
     """Every entry of the databases by a name of its own."""
     found: dict[str, tuple[str, Any]] = {}
     for op in invocations.op_db:
-        if (
-            type(op.op).__name__ != "_JittedFunction"
-        ):  # kernels of a GPU that its test writes itself
+        if type(op.op).__name__ != "_JittedFunction":  # kernels of a GPU that its test writes itself
             found[named(op)] = "op", op
     for op in functions.autograd_function_db:
         found["function " + op.name] = "op", op
@@ -71,9 +69,7 @@ class Choice:
         """Whether a sample has something of this dtype, or this way to call an entry."""
         return self.share == 1 or not zlib.crc32(f"{self.seed} {name}".encode()) % 3
 
-    def of(
-        self, cases: Iterable[Any], name: str, most: int | None = None
-    ) -> Iterator[tuple[int, Any]]:
+    def of(self, cases: Iterable[Any], name: str, most: int | None = None) -> Iterator[tuple[int, Any]]:
         """Some of the cases, spread over all of them, with their numbers."""
         listed = list(enumerate(cases))
         few = -(-min(most or self.most, len(listed)) // self.share)
@@ -91,13 +87,9 @@ class Call:
     kwargs: dict[str, Any]
     build: Build
     seed: int
-    after: Callable[..., Any] | None = (
-        None  # what PyTorch's test makes of the results before it derives them
-    )
+    after: Callable[..., Any] | None = None  # what PyTorch's test makes of the results before it derives them
 
-    def made(
-        self, given: Iterable[Any] | None = None
-    ) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+    def made(self, given: Iterable[Any] | None = None) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
         """Arguments anew, or with these tensors in their places; and the tensors among them."""
         build = replace(self.build, tensors=[])
         if given is not None:
@@ -165,16 +157,10 @@ def jvp(c: Call) -> Any:
     _, _, inputs = c.made()
     forward_ad = c.lib.autograd.forward_ad
     with forward_ad.dual_level():
-        duals = [
-            forward_ad.make_dual(t.detach(), c.like(t, i)) if t.requires_grad else t
-            for i, t in enumerate(inputs)
-        ]
+        duals = [forward_ad.make_dual(t.detach(), c.like(t, i)) if t.requires_grad else t for i, t in enumerate(inputs)]
         found = [forward_ad.unpack_dual(o).tangent for o in c.results(duals) if derivable(o)]
         # A tangent that is zero may as well be none.
-        return {
-            str(i): None if t is None or not host(t).any() else numbers(t)
-            for i, t in enumerate(found)
-        }
+        return {str(i): None if t is None or not host(t).any() else numbers(t) for i, t in enumerate(found)}
 
 
 def stacked(c: Call) -> list[Any]:
@@ -208,7 +194,7 @@ def inplace(c: Call) -> Any:
     first = own[0] if not isinstance(args[0], (list, tuple)) else own
     before = [(tuple(t.shape), t.dtype) for t in own]
     out = c.fn(first, *args[1:], **kwargs)
-    return {"is": out is first, "kept": before == [(tuple(t.shape), t.dtype) for t in own], "out": seen(own, [])}  # fmt: skip
+    return {"is": out is first, "kept": before == [(tuple(t.shape), t.dtype) for t in own], "out": seen(own, [])}
 
 
 def given_out(c: Call, how: str) -> Any:
@@ -273,18 +259,14 @@ class Walk:
         kind, info = entries()[name]
         return list(dict.fromkeys(getattr(self, kind)(name, info)))
 
-    def both(
-        self, name: str, kind: str, probe: Callable[[Any, Build], Any], seed: int
-    ) -> Iterator[tuple[str, str]]:
+    def both(self, name: str, kind: str, probe: Callable[[Any, Build], Any], seed: int) -> Iterator[tuple[str, str]]:
         """`probe` under PyTorch, then under rushlight; what differs."""
         self.runs += 1
         want = outcome(lambda: probe(torch, Build(torch, "cpu", self.ours)), torch, seed)
         if isinstance(want, Exception) and kind not in ("call", "error", "reference"):
             if isinstance(want, NotImplementedError) or any(w in str(want) for w in CANNOT):
                 return
-        got = outcome(
-            lambda: probe(rushlight, Build(rushlight, self.device, self.ours)), rushlight, seed
-        )
+        got = outcome(lambda: probe(rushlight, Build(rushlight, self.device, self.ours)), rushlight, seed)
         for aspect, said in differences(want, got):
             yield aspect if kind == "call" else f"{kind}:{aspect}", f"{name} {kind}: {said}"
 
@@ -308,7 +290,7 @@ class Walk:
             except Exception:
                 wrong = []
             for number, error in self.choice.of(wrong, f"{name} error", MOST["error"]):
-                yield from self.sample(f"{name} {number}", op, "error", op.op, error.sample_input, error.error_regex)  # fmt: skip
+                yield from self.sample(f"{name} {number}", op, "error", op.op, error.sample_input, error.error_regex)
 
     def ways(self, name: str, op: Any, dtype: str) -> Iterator[tuple[str, Any, list[Any]]]:
         """(kind, the function, samples) for each way to call the entry."""
@@ -337,11 +319,7 @@ class Walk:
             made += [("name:" + a.name, a.op, samples[:2]) for a in getattr(op, "aliases", ())]
         yield from (way for way in made if self.wants(way[0].partition(":")[0]))
         if self.wants("reference") and op.reference_inputs_func is not None:
-            more = list(
-                itertools.islice(
-                    op.reference_inputs("cpu", kind, requires_grad=False), len(samples), 400
-                )
-            )
+            more = list(itertools.islice(op.reference_inputs("cpu", kind, requires_grad=False), len(samples), 400))
             yield "reference", op.op, more
 
     def sample(
@@ -384,12 +362,8 @@ class Walk:
                     taken = [written((tuple(i.args), i.kwargs)) for i in given]
                 except NotImplementedError:  # a module among the arguments
                     continue
-                run = lambda lib, build: _module(
-                    lib, build, path, taken, training, zlib.crc32(name.encode())
-                )
-                yield from self.both(
-                    f"{name} {dtype} {number} training={training}", "call", run, number
-                )
+                run = lambda lib, build: _module(lib, build, path, taken, training, zlib.crc32(name.encode()))
+                yield from self.both(f"{name} {dtype} {number} training={training}", "call", run, number)
         if info.module_error_inputs_func is None or not self.wants("error"):
             return
         fresh(name, self.choice.seed)
@@ -398,9 +372,7 @@ class Walk:
             given = case.module_error_input
             inputs = [given.constructor_input, given.forward_input]
             taken = [written((tuple(i.args), i.kwargs)) if i else None for i in inputs]
-            run = lambda lib, build: _regex(
-                case.error_regex, lambda: _module(lib, build, path, taken, True, 0)
-            )
+            run = lambda lib, build: _regex(case.error_regex, lambda: _module(lib, build, path, taken, True, 0))
             yield from self.both(f"{name} {number}", "error", run, number)
 
     def optim(self, name: str, info: Any) -> Iterator[tuple[str, str]]:
@@ -451,7 +423,7 @@ def _module(lib: Any, build: Build, path: str, taken: list[Any], training: bool,
     if live:
         wanted = [*module.parameters(), *(t for t in first.tensors if t.requires_grad)]
         call = Call(lib, module, (), {}, build, seed)
-        found = lib.autograd.grad(live, wanted, [call.like(o, i) for i, o in enumerate(live)], allow_unused=True)  # fmt: skip
+        found = lib.autograd.grad(live, wanted, [call.like(o, i) for i, o in enumerate(live)], allow_unused=True)
         said["grads"] = {str(i): numbers(g) for i, g in enumerate(found)}
         said["after"] = {n: numbers(t) for n, t in module.state_dict().items()}
     return said
@@ -471,7 +443,7 @@ def _optimizer(lib: Any, build: Build, path: str, kwargs: dict[str, Any]) -> Any
 
     def closure() -> Any:
         optimizer.zero_grad()
-        loss = (x @ params[0] @ params[1]).pow(2).sum() if matrix else (x @ params[0] + params[1]).pow(2).sum()  # fmt: skip
+        loss = (x @ params[0] @ params[1]).pow(2).sum() if matrix else (x @ params[0] + params[1]).pow(2).sum()
         loss.backward()
         if path.endswith("SparseAdam"):
             for p in params:

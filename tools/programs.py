@@ -105,9 +105,7 @@ class Grouped(nn.Module):
 class Rotating(nn.Module):
     """Attention over rotated queries and keys, between root-mean-square norms and gated layers."""
 
-    def __init__(
-        self, width: int = 32, heads: int = 4, length: int = 8, sliced: bool = True
-    ) -> None:
+    def __init__(self, width: int = 32, heads: int = 4, length: int = 8, sliced: bool = True) -> None:
         super().__init__()
         self.heads, self.sliced = heads, sliced
         self.token, self.place = nn.Embedding(50, width), nn.Embedding(length, width)
@@ -157,14 +155,7 @@ NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 }  # fmt: skip
 OPTIMISERS = {"Adam": {}, "AdamW": {"amsgrad": True}, "RMSprop": {"momentum": 0.9}, "NAdam": {}, "Adagrad": {},
               "SGD": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}}  # fmt: skip
-ZOO = (
-    "resnet18",
-    "mobilenet_v3_small",
-    "squeezenet1_1",
-    "shufflenet_v2_x0_5",
-    "efficientnet_b0",
-    "convnext_tiny",
-)
+ZOO = ("resnet18", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5", "efficientnet_b0", "convnext_tiny")
 
 
 def of_networks() -> Steps:
@@ -201,10 +192,7 @@ def of_zoo() -> Steps:
 
 
 def of_park() -> Steps:
-    half = {
-        name: park_rows.ROWS[name]
-        for name in ("mobilenet", "resnet50", "vit", "mixer", "unet", "vgg")
-    }
+    half = {name: park_rows.ROWS[name] for name in ("mobilenet", "resnet50", "vit", "mixer", "unet", "vgg")}
     half["gpt"] = lambda place: park_rows.gpt(place, (2, 4, 64, 512, 64), 4, True)
     for kind, rows in ((park_rows.Place, park_rows.ROWS), (Half, half)):
         for name, make in rows.items():

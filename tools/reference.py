@@ -80,16 +80,10 @@ KINDS = {
     "matrices": ("Matrices", ("operators/matrix",)),
     "layers": ("Layers, losses, signals, pictures", ("operators/l", "operators/signal", "operators/image")),
     "settings": ("Settings, files, gradients and the rest", ("",)),
-}  # fmt: skip
+}
 SPLIT = {"rushlight": list(KINDS), "rushlight.Tensor": [k for k in KINDS if k != "types"]}
 # Whose names search shows first.
-FIRST = (
-    "rushlight",
-    "rushlight.nn",
-    "rushlight.nn.functional",
-    "rushlight.optim",
-    "rushlight.utils.data",
-)
+FIRST = ("rushlight", "rushlight.nn", "rushlight.nn.functional", "rushlight.optim", "rushlight.utils.data")
 MODULE_METHODS = {"rushlight.nn": "Module", "rushlight.optim": "Optimizer"}
 CLASS = re.compile(r"<class '([\w.]+)'>")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -111,11 +105,7 @@ def public(name: str) -> Iterator[tuple[str, Any]]:
     for n in sorted(own, key=lambda n: (n.lower(), n)):
         if n.startswith("_") or n == "annotations":
             continue
-        found = (
-            inspect.getattr_static(place, n, None)
-            if inspect.isclass(place)
-            else getattr(place, n, None)
-        )
+        found = inspect.getattr_static(place, n, None) if inspect.isclass(place) else getattr(place, n, None)
         if isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
         if not isinstance(found, ModuleType) and belongs(found):
@@ -136,9 +126,7 @@ def tools_of(place: Any) -> set[str]:
 def belongs(found: Any) -> bool:
     """Whether a name is ours: not something that a file imported from elsewhere for itself."""
     if inspect.isclass(found) or inspect.isroutine(found):
-        return (getattr(found, "__module__", None) or "rushlight").startswith(
-            ("rushlight", "torch")
-        )
+        return (getattr(found, "__module__", None) or "rushlight").startswith(("rushlight", "torch"))
     return found is not None and not type(found).__module__.startswith(("typing", "__future__"))
 
 
@@ -239,7 +227,7 @@ def file_of(name: str, kind: str = "") -> str:
 
 def files() -> list[str]:
     """The pages of the reference but its index, in the order of the menu."""
-    return [file for n in NAMESPACES for file in (file_of(n), *(file_of(n, k) for k in SPLIT.get(n, ())))]  # fmt: skip
+    return [file for n in NAMESPACES for file in (file_of(n), *(file_of(n, k) for k in SPLIT.get(n, ())))]
 
 
 def by_kind(name: str, names: list[tuple[str, Any]], head: str) -> Iterator[tuple[str, str]]:
@@ -271,9 +259,8 @@ def pages() -> dict[str, str]:
             texts[file_of(name)] = title + "\n".join(entry(name, n, f) for n, f in names)
         rows.append(f"| [`{name}`]({file_of(name)}) | {NAMESPACES[name]} | {len(names)} |")
     total = sum(len(names) for names in found.values())
-    texts["index.md"] = (
-        f"\n{total:,} names:\n\n| namespace | what is there | names |\n|---|---|---|\n"
-        + "\n".join(rows)
+    texts["index.md"] = f"\n{total:,} names:\n\n| namespace | what is there | names |\n|---|---|---|\n" + "\n".join(
+        rows
     )
     return texts
 

@@ -70,9 +70,7 @@ def dated(changes: str, version: str, today: str) -> str:
         raise refuse(f"{CHANGES} should have one part `## {version} (unreleased)`, not {len(mine)}")
     head, _, body = mine[0].partition("\n")
     if head != f"## {version} (unreleased)":
-        raise refuse(
-            f"{CHANGES} says `{head}`: {version} has been released, or the date was written by hand"
-        )
+        raise refuse(f"{CHANGES} says `{head}`: {version} has been released, or the date was written by hand")
     if not re.search(r"(?m)^- \S", body):
         raise refuse(f"the part of {version} in {CHANGES} has no entry: what will users notice?")
     return changes.replace(head, f"## {version} ({today})", 1)
@@ -82,9 +80,7 @@ def check_tree(root: Path, version: str) -> None:
     """Everything committed, and the version not used before."""
     changed = git(root, "status", "--porcelain", "--untracked-files=no").splitlines()
     if changed:
-        raise refuse(
-            f"{len(changed)} files have changes that are not committed, the first is {changed[0][3:]}"
-        )
+        raise refuse(f"{len(changed)} files have changes that are not committed, the first is {changed[0][3:]}")
     if git(root, "tag", "--list", f"v{version}").strip():
         raise refuse(f"the tag v{version} is there already")
 
@@ -102,9 +98,7 @@ def check_urls(root: Path) -> None:
 
 def show(plan: dict[str, tuple[str, str]]) -> None:
     for name, (before, after) in plan.items():
-        lines = difflib.unified_diff(
-            before.splitlines(), after.splitlines(), name, name, "", "", 0, ""
-        )
+        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, "", "", 0, "")
         print("\n".join(lines) or f"{name} stays as it is")
 
 
@@ -123,9 +117,7 @@ def release(root: Path, version: str, checks: list[str], dry: bool) -> int:
     show(plan)
     check_urls(root)
     if dry:
-        print(
-            f"release: a dry run, nothing was written; then `make` would be run for {', '.join(checks) or 'nothing'}"
-        )
+        print(f"release: a dry run, nothing was written; then `make` would be run for {', '.join(checks) or 'nothing'}")
         return 0
     failed: str | None = "nothing yet"
     try:
@@ -152,9 +144,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("version")
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument(
-        "--checks", default=",".join(CHECKS), help="targets of make (default: %(default)s)"
-    )
+    parser.add_argument("--checks", default=",".join(CHECKS), help="targets of make (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     return release(args.root, args.version, [c for c in args.checks.split(",") if c], args.dry_run)

@@ -21,15 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[([^\]]*)\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2[^\n]*$", re.S | re.M)
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
-LANGUAGES = {
-    ".py": "python",
-    ".c": "c",
-    ".h": "c",
-    ".cu": "cpp",
-    ".cuh": "cpp",
-    ".yml": "yaml",
-    ".yaml": "yaml",
-}
+LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".cu": "cpp", ".cuh": "cpp", ".yml": "yaml", ".yaml": "yaml"}
 ALWAYS = ("CHANGES.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 AS_THEY_ARE = (".md", ".png", ".svg", ".json", ".csv")
 PLACE = "repository"  # the site's folder for what lies outside of docs/
@@ -65,9 +57,7 @@ def targets(text: str, path: str) -> set[str]:
     found = set()
     for _, _, target in LINK.findall(FENCE.sub("", text)):
         if not outside(target):
-            place = posixpath.normpath(
-                posixpath.join(posixpath.dirname(path), target.partition("#")[0])
-            )
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.partition("#")[0]))
             found.add(file_of(place))
     return {f for f in found if f and not f.startswith("docs/")}
 
@@ -78,10 +68,7 @@ def line_of(name: str, path: str) -> int:
     line = 0
     for part in name.split("."):
         for node in body:
-            names = [
-                getattr(node, "name", None),
-                getattr(getattr(node, "target", None), "id", None),
-            ]
+            names = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
             names += [getattr(t, "id", None) for t in getattr(node, "targets", [])]
             if part in names:
                 line, body = node.lineno, getattr(node, "body", [])
@@ -181,23 +168,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     text = rewritten(markdown, path)
     if uri.startswith("lab/"):  # under the line of languages
         file = posixpath.basename(uri).replace(".md", ".ipynb")
-        text = re.sub(
-            r"^(.*Español.*)$",
-            rf"\1 · :material-notebook: [{file}]({file})",
-            text,
-            count=1,
-            flags=re.M,
-        )
+        text = re.sub(r"^(.*Español.*)$", rf"\1 · :material-notebook: [{file}]({file})", text, count=1, flags=re.M)
     return text
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Tells mkdocs, which checks links, of the lines' addresses: highlighted code is made behind its back."""
     if page.file.src_uri.startswith(f"{PLACE}/"):
-        page.present_anchor_ids = {
-            *(page.present_anchor_ids or ()),
-            *re.findall(r'id="(line-[\d-]+)"', html),
-        }
+        page.present_anchor_ids = {*(page.present_anchor_ids or ()), *re.findall(r'id="(line-[\d-]+)"', html)}
     return html
 
 

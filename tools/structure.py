@@ -22,17 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests" / "support"), str(HERE)]
 
 import rushlight as rl  # noqa: E402
-from imports import (  # noqa: E402
-    ROOTS,
-    circles,
-    files,
-    floors,
-    graph,
-    imports,
-    inside,
-    modules,
-    rooms,
-)
+from imports import ROOTS, circles, files, floors, graph, imports, inside, modules, rooms  # noqa: E402
 from module_state import mutable_globals  # noqa: E402
 
 # Layers from the lowest up; the second name is the one it had before the folders were renamed.
@@ -164,13 +154,9 @@ def main() -> None:
     known = modules()
     full = folders()
     print(f"folders: {len(full)}, the fullest: " + ", ".join(f"{name} {n}" for n, name in full[:6]))
-    long = sorted(
-        ((length(p), str(inside(p))) for p in known.values()),
-        reverse=True,
-    )
+    long = sorted(((length(p), str(inside(p))) for p in known.values()), reverse=True)
     print(
-        "files over 400 lines, docstrings apart: "
-        + (", ".join(f"{name} {n}" for n, name in long if n > 400) or "none")
+        "files over 400 lines, docstrings apart: " + (", ".join(f"{name} {n}" for n, name in long if n > 400) or "none")
     )
     program = [ROOT / "capture" / name for name in ("program", "")]
     shared = sum(lines_of(folder / f"{name}.py") for folder in program for name in _MATCHER)
@@ -178,9 +164,7 @@ def main() -> None:
         newer = rows(folder)
         code = sum([code_lines(p) for p in (ROOT / folder).rglob("*.py") if p not in newer])
         apart = sum(map(lines_of, newer))
-        print(
-            f"lines of {folder}: {lines(folder) - apart} ({code} of code), and {apart} of row groups"
-        )
+        print(f"lines of {folder}: {lines(folder) - apart} ({code} of code), and {apart} of row groups")
     print(f"lines of what passes share (rewrite, match, index): {shared}")
     print(f"places that call a fallback: {fallbacks()}")
     up = upward(known)

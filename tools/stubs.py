@@ -111,7 +111,7 @@ OVERLOADS = {
         (f"other: _Tensor, {_MOVED}", "_Tensor"),
     ),
     "type": (("", "_b.str"), ("dtype: _dtype | _b.str | _b.type, non_blocking: _b.bool = ...", "_Tensor")),
-}  # fmt: skip
+}
 FUNCTION_OVERLOADS = {
     "where": (("condition: _Tensor", _PARTS), (f"condition: _Tensor, input: {OPERAND}, other: {OPERAND}, *, {_OUT}", "_Tensor")),
     **dict.fromkeys([f"atleast_{n}d" for n in (1, 2, 3)], (
@@ -125,10 +125,7 @@ BY_DIM = ("max", "min", "median", "nanmedian")
 
 def by_dim(name: str, fn: Any, indent: str, method: bool) -> str:
     """The ways to call one of those."""
-    first, out = (
-        "self" if method else "input: _Tensor",
-        "out: _Tensor | Sequence[_Tensor] | None = None",
-    )
+    first, out = ("self" if method else "input: _Tensor", "out: _Tensor | Sequence[_Tensor] | None = None")
     ways = {first: "_Tensor"}
     ways[f"{first}, dim: _b.int | _b.str, keepdim: _b.bool = False, *, {out}"] = f"_results.{name}"
     if name in BY_DIM[:2]:
@@ -147,14 +144,10 @@ def by_flags(name: str, fn: Any, indent: str, method: bool) -> str:
             if keyword and "*" not in given:
                 given.append("*")
             if p.name in flags:
-                given.append(
-                    f"{p.name}: Literal[{flags[p.name]}]{'' if flags[p.name] else ' = False'}"
-                )
+                given.append(f"{p.name}: Literal[{flags[p.name]}]{'' if flags[p.name] else ' = False'}")
             else:
                 kind = annotation(p.annotation, p.name)
-                given.append(
-                    "self" if method and i == 0 else f"{p.name}: {optional(kind, p)}{default(p)}"
-                )
+                given.append("self" if method and i == 0 else f"{p.name}: {optional(kind, p)}{default(p)}")
         more = sum(asked)
         gives = "_Tensor" if not more else "_b.tuple[_Tensor, ...]" if "as_tuple" in flags else f"_b.tuple[{', '.join(['_Tensor'] * (1 + more))}]"  # fmt: skip
         ways.append((", ".join(given), gives))
@@ -164,7 +157,7 @@ def by_flags(name: str, fn: Any, indent: str, method: bool) -> str:
 
 def overloads(name: str, fn: Any, indent: str, ways: Iterable[tuple[str, str]]) -> str:
     """The ways to call a function: what stands between the brackets, and what it gives."""
-    text = "".join(f"{indent}@overload\n{indent}def {name}({given}) -> {gives}: ...\n" for given, gives in ways)  # fmt: skip
+    text = "".join(f"{indent}@overload\n{indent}def {name}({given}) -> {gives}: ...\n" for given, gives in ways)
     return text.replace(" ...\n", f'\n{indent}    """{summary(fn)}"""\n', 1)
 
 
@@ -186,14 +179,7 @@ def annotation(text: Any, name: str = "") -> str:
 
     class Rename(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
-            known = node.id in PRIVATE or node.id in (
-                "Any",
-                "Callable",
-                "Iterator",
-                "Sequence",
-                "np",
-                "None",
-            )
+            known = node.id in PRIVATE or node.id in ("Any", "Callable", "Iterator", "Sequence", "np", "None")
             new = PRIVATE.get(node.id, node.id) if known else "Any"
             return ast.parse(new, mode="eval").body
 
@@ -240,11 +226,7 @@ def parameters(sig: inspect.Signature, method: bool, drop: tuple[str, ...] = ())
 
 def optional(kind: str, p: inspect.Parameter) -> str:
     """A type that admits the parameter's own default."""
-    return (
-        f"{kind} | None"
-        if p.default is None and kind != "Any" and not kind.endswith("None")
-        else kind
-    )
+    return f"{kind} | None" if p.default is None and kind != "Any" and not kind.endswith("None") else kind
 
 
 def definition(name: str, fn: Any, indent: str = "", method: bool = False, base: Any = None) -> str:
@@ -265,9 +247,7 @@ def result(name: str, fn: Any) -> str:
     from rushlight.core.public import NAMESPACES
 
     known = NAMESPACES["return_types"]
-    return next(
-        (f"_results.{n}" for n in (name, f"linalg_{name}") if n in known and fn in _givers(n)), ""
-    )
+    return next((f"_results.{n}" for n in (name, f"linalg_{name}") if n in known and fn in _givers(n)), "")
 
 
 def _givers(name: str) -> list[Any]:
@@ -340,40 +320,25 @@ def methods() -> str:
     names = {n: f for n, f in vars(Tensor).items() if not n.startswith("__") and n not in own}
     properties = [n for n, f in names.items() if isinstance(f, property)]
     text = HEAD + IMPORTS.format(up="..") + "class Methods:\n" + functions(names, "    ", True)
-    text += "".join(
-        f"    @property\n    def {n}(self) -> _Tensor: ...\n" for n in sorted(properties)
-    )
+    text += "".join(f"    @property\n    def {n}(self) -> _Tensor: ...\n" for n in sorted(properties))
     return text + operators()
 
 
 def operators() -> str:
     """The operators of Python, which are written by hand nowhere."""
     both = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
-    parts = [
-        f"    def __{r}{n}__(self, other: {OPERAND}) -> _Tensor: ...\n"
-        for n in both
-        for r in ("", "r", "i")
-    ]
-    parts += [
-        f"    def __{r}matmul__(self, other: _Tensor) -> _Tensor: ...\n" for r in ("", "r", "i")
-    ]
-    parts += [
-        f"    def __{n}__(self, other: {OPERAND}) -> _Tensor: ...\n"
-        for n in ("lt", "le", "gt", "ge")
-    ]
+    parts = [f"    def __{r}{n}__(self, other: {OPERAND}) -> _Tensor: ...\n" for n in both for r in ("", "r", "i")]
+    parts += [f"    def __{r}matmul__(self, other: _Tensor) -> _Tensor: ...\n" for r in ("", "r", "i")]
+    parts += [f"    def __{n}__(self, other: {OPERAND}) -> _Tensor: ...\n" for n in ("lt", "le", "gt", "ge")]
     parts += [  # by elements, which `object` does not promise
-        f"    def __{n}__(self, other: _b.object) -> _Tensor: ...  # type: ignore[override]\n"
-        for n in ("eq", "ne")
+        f"    def __{n}__(self, other: _b.object) -> _Tensor: ...  # type: ignore[override]\n" for n in ("eq", "ne")
     ]
     parts += [f"    def __{n}__(self) -> _Tensor: ...\n" for n in ("neg", "pos", "invert", "abs")]
     parts += [
         "    def __getitem__(self, index: _b.object) -> _Tensor: ...\n",
         f"    def __setitem__(self, index: _b.object, value: {OPERAND}) -> None: ...\n",
     ]
-    parts += [
-        "    def __iter__(self) -> Iterator[_Tensor]: ...\n",
-        "    def __hash__(self) -> _b.int: ...\n",
-    ]
+    parts += ["    def __iter__(self) -> Iterator[_Tensor]: ...\n", "    def __hash__(self) -> _b.int: ...\n"]
     return "".join(parts)
 
 
@@ -393,14 +358,10 @@ def top() -> str:
     from rushlight.core.public import NAMESPACES
 
     published = {n: f for n, f in NAMESPACES["torch"].items() if n.isidentifier()}
-    published |= {
-        n: getattr(rushlight, n) for n in dir(rushlight) if n.endswith("_") and n[0] != "_"
-    }
+    published |= {n: getattr(rushlight, n) for n in dir(rushlight) if n.endswith("_") and n[0] != "_"}
     text = HEAD + IMPORTS.format(up=".")
     modules = sorted(n for n in SUBMODULES if not n.startswith("_"))
-    homes = {
-        n: TABLE[n].partition(":")[0].split(".") for n in modules if n in TABLE
-    }  # ao.quantization
+    homes = {n: TABLE[n].partition(":")[0].split(".") for n in modules if n in TABLE}  # ao.quantization
     text += "".join(f"from .{'.'.join(home[:-1])} import {home[-1]} as {n}\n"
                     for n in modules for home in [homes.get(n, [n])])  # fmt: skip
     skip = set(published) | set(modules)
@@ -436,11 +397,7 @@ def imported(name: str, found: Any) -> str:
         return f"{name}: Any\n"
     if place and not hasattr(import_module(f"rushlight.{place}"), found.__name__):
         return f"{name}: Any\n"  # made from a table, as FloatStorage is
-    return (
-        f"from .{place} import {found.__name__} as {name}\n"
-        if place
-        else f"class {name}(_Tensor): ...\n"
-    )
+    return f"from .{place} import {found.__name__} as {name}\n" if place else f"class {name}(_Tensor): ...\n"
 
 
 def where(found: Any) -> str:
@@ -462,11 +419,7 @@ def constant(value: Any) -> str:
     }
     name = type(value).__name__
     return kinds.get(name) or (
-        f"_b.{name}"
-        if name in ("int", "float", "str", "bool")
-        else "Any"
-        if value is not None
-        else "None"
+        f"_b.{name}" if name in ("int", "float", "str", "bool") else "Any" if value is not None else "None"
     )
 
 
@@ -503,9 +456,7 @@ def taken(n: str, value: Any, package: str) -> str:
     if not module.startswith("rushlight"):
         return ""
     here, there = package.split("."), module.split(".")
-    common = next(
-        (i for i, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there))
-    )
+    common = next((i for i, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there)))
     up = "." * (len(here) - common + 1)
     return f"from {up}{'.'.join(there[common:])} import {value.__name__} as {n}\n"
 

@@ -112,9 +112,7 @@ test_nestedtensor test_nn test_numpy_interop test_optim test_overrides test_pytr
 test_segment_reductions test_serialization test_shape_ops test_sort_and_select test_sparse test_stateless test_subclass
 test_tensor_creation_ops test_torch test_transformers test_type_promotion test_unary_ufuncs test_view_ops distributions/test_distributions
 functorch/test_eager_transforms functorch/test_vmap"""
-SUITES |= {
-    f"pytorch/{name}": PYTORCH._replace(tests=(f"test/{name}.py",)) for name in UPSTREAM.split()
-}
+SUITES |= {f"pytorch/{name}": PYTORCH._replace(tests=(f"test/{name}.py",)) for name in UPSTREAM.split()}
 
 
 # -- the plugin, inside of a run ------------------------------------------------------------------
@@ -172,9 +170,7 @@ def pytest_runtest_logreport(report: Any) -> None:
     """One line for a test that ended: written at once, so that a crash keeps what was known."""
     if LOG and (report.when == "call" or report.outcome != "passed"):
         crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "") or ""
-        if (
-            report.when == "collect"
-        ):  # a file that cannot be imported: what it raised is its last line
+        if report.when == "collect":  # a file that cannot be imported: what it raised is its last line
             told = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
             crash = (told or [""])[-1]
         line = (crash.strip().splitlines() or [""])[0][:200]
@@ -188,14 +184,7 @@ def pytest_collectreport(report: Any) -> None:
         raised = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
         with open(LOG, "a") as file:
             file.write(
-                json.dumps(
-                    [
-                        report.nodeid,
-                        "failed",
-                        (raised or [""])[-1].strip().replace(f"{ROOT}/", "")[:200],
-                    ]
-                )
-                + "\n"
+                json.dumps([report.nodeid, "failed", (raised or [""])[-1].strip().replace(f"{ROOT}/", "")[:200]]) + "\n"
             )
 
 
@@ -211,9 +200,7 @@ def sources(suite: Suite, folder: Path) -> Path:
             address = f"https://github.com/{suite.repository}"
             git = ["git", "-c", "advice.detachedHead=false", "-C", str(place)]
             subprocess.run(["git", "init", "-q", str(place)], check=True)
-            subprocess.run(
-                [*git, "fetch", "-q", "--depth", "1", address, suite.release], check=True
-            )
+            subprocess.run([*git, "fetch", "-q", "--depth", "1", address, suite.release], check=True)
             subprocess.run([*git, "checkout", "-q", "FETCH_HEAD"], check=True)
             if suite.hidden:
                 shutil.rmtree(place / suite.hidden)
@@ -259,10 +246,7 @@ def run(python: Path, suite: Suite, place: Path, notes: Path, side: str, most: i
     wanted.write_text(json.dumps(only))
     tests = list(dict.fromkeys(name.split("::")[0] for name in only)) or suite.tests
     asked = dict(suite.env)
-    paths = [
-        str(ROOT / "tools"),
-        *(str(place / name) for name in asked.get("PYTHONPATH", "").split(":") if name),
-    ]
+    paths = [str(ROOT / "tools"), *(str(place / name) for name in asked.get("PYTHONPATH", "").split(":") if name)]
     env = {
         **os.environ, **asked, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "RUSHLIGHT_SUITE_SIDE": side,
         "RUSHLIGHT_SUITE_LOG": str(log), "RUSHLIGHT_SUITE_MOST": str(most or ""),
@@ -272,7 +256,7 @@ def run(python: Path, suite: Suite, place: Path, notes: Path, side: str, most: i
     command = [str(python), "-m", "pytest", "-q", "-p", "suites", "-p", "no:cacheprovider", "-p", "no:nbmake", "--continue-on-collection-errors",
                *suite.options, *tests]  # fmt: skip
     try:
-        done = subprocess.run(command, cwd=place, env=env, text=True, capture_output=True, timeout=SECONDS)  # fmt: skip
+        done = subprocess.run(command, cwd=place, env=env, text=True, capture_output=True, timeout=SECONDS)
         print("   ", (done.stdout.strip().splitlines() or [done.stderr[-300:]])[-1], flush=True)
     except subprocess.TimeoutExpired:
         print(f"    did not end within {SECONDS} s", flush=True)
@@ -329,13 +313,11 @@ def page(results: dict[str, Any]) -> str:
 
 def main() -> int:
     """Run the suites that are named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="+", choices=["pytorch", *sorted(SUITES)])
     parser.add_argument("--most", type=int, help="run a sample of so many tests")
     parser.add_argument(
-        "--again",
-        action="store_true",
-        help="run only rushlight: PyTorch's results are those of the last run",
+        "--again", action="store_true", help="run only rushlight: PyTorch's results are those of the last run"
     )
     args = parser.parse_args()
     folder = libraries.cache().with_name("suites")
@@ -348,7 +330,7 @@ def main() -> int:
         python = environment((suite.package, *suite.needs), folder / "environment")
         kept = folder / name / "pytorch.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
-        theirs = libraries.read(kept) if args.again else run(python, suite, place, kept.parent, torch, args.most, [])  # fmt: skip
+        theirs = libraries.read(kept) if args.again else run(python, suite, place, kept.parent, torch, args.most, [])
         kept.write_text(json.dumps(theirs))
         good = [test for test, (outcome, _) in theirs.items() if outcome == "passed"]
         if not good:
@@ -356,13 +338,9 @@ def main() -> int:
             continue
         ours = run(python, suite, place, kept.parent, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
-        version = suite.release.removeprefix("v")[:12] or libraries.version_of(
-            python, suite.package.partition("==")[0]
-        )
+        version = suite.release.removeprefix("v")[:12] or libraries.version_of(python, suite.package.partition("==")[0])
         results = libraries.read(RESULTS)  # others may run suites, too
-        sample = args.most is not None or (
-            args.again and results.get(name, {}).get("sample", False)
-        )
+        sample = args.most is not None or (args.again and results.get(name, {}).get("sample", False))
         results[name] = {"version": version, "date": str(date.today()), "passed": passed, "sample": sample, "wrong": wrong}  # fmt: skip
         libraries.write(RESULTS, results)
         PAGE.write_text(page(results))

@@ -28,15 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from trust_record import RECORD, Record
 
 CI = {"files": 20_000, "kill": 20, "disk": 5, "determinism": 0, "soak": 0, "supply": 0}
-BY_HAND = {
-    **CI,
-    "files": 1_000_000,
-    "kill": 1000,
-    "disk": 100,
-    "soak": 3600,
-    "sanitizers": 0,
-    "threads": 0,
-}
+BY_HAND = {**CI, "files": 1_000_000, "kill": 1000, "disk": 100, "soak": 3600, "sanitizers": 0, "threads": 0}
 
 
 def prove(name: str, count: int, seed: int, path: Path | None = None, device: str = "cpu") -> bool:
@@ -69,9 +61,7 @@ def prove(name: str, count: int, seed: int, path: Path | None = None, device: st
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("proof", choices=["ci", "all", *BY_HAND])
-    parser.add_argument(
-        "count", type=int, nargs="?", help="how many, or seconds of soak (0: six rounds)"
-    )
+    parser.add_argument("count", type=int, nargs="?", help="how many, or seconds of soak (0: six rounds)")
     parser.add_argument("--seed", type=int, default=0, help="of everything that is random")
     parser.add_argument("--record", type=Path, nargs="?", const=RECORD, metavar="FILE",
                         help="go on where FILE says that the last run stopped, and add to its sums")  # fmt: skip

@@ -88,9 +88,7 @@ class Sanitizer:
                    "PYTHONMALLOC": "malloc", **options}  # fmt: skip
             command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
             try:
-                done = subprocess.run(
-                    command, cwd=copy, env=env, capture_output=True, text=True, timeout=LIMIT
-                )
+                done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, timeout=LIMIT)
             except subprocess.TimeoutExpired:
                 return 0, [], f"not done after {LIMIT} seconds"
             told = [f.read_text(errors="replace") for f in Path(folder).glob("log*")]
@@ -121,7 +119,7 @@ THREAD = Sanitizer(
 )  # fmt: skip
 
 
-def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Record) -> tuple[str, bool]:  # fmt: skip
+def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Record) -> tuple[str, bool]:
     """So many of the slices that the record does not have, in order; all again when it has them all."""
     if not sanitizer.preload():
         return f"this gcc has no {sanitizer.name} sanitizer, nothing was run", True
@@ -132,7 +130,7 @@ def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Re
         ran, found, why = sanitizer.run(copy, tests)
         if found or why:
             wrong.append(f"{tests[0]}: {why or found[0]}")
-        record.add("tests", name=tests[0], slices=1, tests=ran, findings=len(found), unfinished=bool(why))  # fmt: skip
+        record.add("tests", name=tests[0], slices=1, tests=ran, findings=len(found), unfinished=bool(why))
         print(f"{' '.join(tests)}: {ran} tests, {len(found)} findings {why}", flush=True)
     counts = record.counts
     said = (
@@ -166,9 +164,9 @@ def unlike_lock() -> tuple[list[str], list[str]]:
 def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """Bounds of every dependency, exact versions with hashes for CI, and pip-audit where it is installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = [*project["dependencies"], *(d for group in project["optional-dependencies"].values() for d in group)]  # fmt: skip
+    listed = [*project["dependencies"], *(d for group in project["optional-dependencies"].values() for d in group)]
     open_ended = [d for d in listed if not re.search(r"==|(>=.*<|<.*>=)", d)]
-    locked = [line for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line and line[0] != "#"]  # fmt: skip
+    locked = [line for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line and line[0] != "#"]
     new, wrong = unlike_lock()
     loose = [line for line in locked if "==" not in line] + wrong
     said = f"{len(listed)} dependencies, {len(open_ended)} without bounds, {len(locked)} locked, {len(new)} of them without hashes yet"
@@ -177,4 +175,4 @@ def supply(count: int, seed: int, record: Record) -> tuple[str, bool]:
     if shutil.which("pip-audit") is None:
         return said + ", pip-audit is not installed", not open_ended and not loose
     done = subprocess.run(["pip-audit", "-r", str(ROOT / "requirements-ci.txt"), "--no-deps"], capture_output=True, text=True)  # fmt: skip
-    return said + f", pip-audit ended with {done.returncode}", not open_ended and not loose and done.returncode == 0  # fmt: skip
+    return said + f", pip-audit ended with {done.returncode}", not open_ended and not loose and done.returncode == 0

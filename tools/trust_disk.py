@@ -219,7 +219,7 @@ def no_shared_memory(folder: Path) -> None:
 
     heap.Arena._dir_candidates = ["/nowhere/shm"]  # type: ignore[attr-defined]
     data = rl.utils.data.TensorDataset(rl.arange(12.0))
-    seen = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=lambda rows: rl.cat([r[0][None] for r in rows]))  # fmt: skip
+    seen = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=lambda rows: rl.cat([r[0][None] for r in rows]))
     assert rl.cat(list(seen)).tolist() == list(range(12))
 
 
@@ -233,11 +233,7 @@ def no_home(folder: Path) -> None:
     )
     for bad in ({}, dict.fromkeys(names, "/proc/self/fdinfo"), dict.fromkeys(names, __file__)):
         done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=folder,
-            env={**paths, **bad},
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", code], cwd=folder, env={**paths, **bad}, capture_output=True, text=True
         )
         assert done.stdout == "[True, True, True] 3.0\n", (bad, done.stderr)
 

@@ -26,14 +26,7 @@ MEMORY = 600 << 20  # bytes that it may take beyond what it starts with
 # Kilobytes by which its memory may really grow: a picture of Pillow's most pixels as indices and as RGB.
 RESIDENT = 460_000
 SECONDS = 20.0  # of the processor, for one file
-LARGE = [
-    b"\xff" * 4,
-    b"\xff" * 8,
-    b"\x7f\xff\xff\xff",
-    b"\0" * 8,
-    b"\0\0\0\x80",
-    b"\xff\xff\xff\x7f",
-]
+LARGE = [b"\xff" * 4, b"\xff" * 8, b"\x7f\xff\xff\xff", b"\0" * 8, b"\0\0\0\x80", b"\xff\xff\xff\x7f"]
 
 
 def mutated(raw: bytes, rng: random.Random, kind: Kind, others: list[bytes]) -> bytes:
@@ -146,7 +139,7 @@ def files(count: int, seed: int, record: Record) -> tuple[str, bool]:
             each[kind.name].update(found)
             record.add("files", **found)
     for name, counts in each.items():
-        print(f"  {name}: {counts['read']:,} read, {counts['refused']:,} refused, {counts['otherwise']:,} otherwise")  # fmt: skip
+        print(f"  {name}: {counts['read']:,} read, {counts['refused']:,} refused, {counts['otherwise']:,} otherwise")
     found = record.counts
     said = (
         f"{found['files']:,} mutated files of {len(kinds)} kinds, {found['read']:,} read, "

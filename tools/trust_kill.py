@@ -52,7 +52,7 @@ def inside_a_write(rng: random.Random) -> Callable[[], None]:
     return install
 
 
-def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, kills: int) -> tuple[int, str]:  # fmt: skip
+def _one_run(root: Path, out: Path, sort: int, rng: random.Random, want: tuple, kills: int) -> tuple[int, str]:
     """Train with at most `kills` kills; how many there were, and what is wrong."""
     done = 0
     while True:
@@ -104,5 +104,7 @@ def kill(count: int, seed: int, record: Record) -> tuple[str, bool]:
             total += done
             record.add("kills", kills=done, trainings=1, wrong=bool(why))
     found = record.counts
-    said = f"{found['kills']:,} kills in {found['trainings']:,} trainings, {found['wrong']} of them damaged or different"
+    said = (
+        f"{found['kills']:,} kills in {found['trainings']:,} trainings, {found['wrong']} of them damaged or different"
+    )
     return said, not found["wrong"]

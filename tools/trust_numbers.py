@@ -63,7 +63,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any]]] = {
     "transformer": (Transformer, lambda: rl.randint(0, 50, (16, 24))),
     "lstm": (Recurrent, lambda: rl.randn(16, 20, 16)),
     "conv3d": (_solid, lambda: rl.randn(4, 1, 8, 8, 8)),
-}  # fmt: skip
+}
 
 
 def trained(name: str, steps: int = 4, compiled: bool = False, device: str = "cpu") -> str:
@@ -99,9 +99,7 @@ def _all_sums(threads: int, strict: bool) -> dict[str, str]:
         f"rl.set_num_threads({threads}); rl.use_deterministic_algorithms({strict})\n"
         "print(json.dumps({f'{n} {c}': t.trained(n, 4, c) for n in t.NETS for c in (False, True)}))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=True)
     import json
 
     return json.loads(done.stdout)
@@ -110,10 +108,10 @@ def _all_sums(threads: int, strict: bool) -> dict[str, str]:
 def determinism(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """1, 2 and 4 threads in deterministic mode; twice the same run without it."""
     strict = {n: _all_sums(n, True) for n in (1, 2, 4)}
-    wrong = [f"{name} with {n} threads" for n in (2, 4) for name in strict[1] if strict[n][name] != strict[1][name]]  # fmt: skip
+    wrong = [f"{name} with {n} threads" for n in (2, 4) for name in strict[1] if strict[n][name] != strict[1][name]]
     free = [_all_sums(2, False) for _ in range(2)]
     wrong += [f"{name} run to run" for name in free[0] if free[0][name] != free[1][name]]
-    said = f"{len(strict[1])} trainings ({', '.join(NETS)}; eager and compiled) at 1, 2 and 4 threads, and twice without the mode"  # fmt: skip
+    said = f"{len(strict[1])} trainings ({', '.join(NETS)}; eager and compiled) at 1, 2 and 4 threads, and twice without the mode"
     return said + (f"; they differ: {', '.join(wrong)}" if wrong else ""), not wrong
 
 
@@ -142,7 +140,9 @@ def soak(seconds: int, seed: int, record: Record, device: str = "cpu") -> tuple[
     record.add("rounds", rounds=len(sizes), pieces_that_grew_or_drifted=not right)
     found = record.counts
     where = zip(grown, ("", "of the GPU in use", "of the GPU reserved", "of the GPU by the driver"))  # noqa: B905
-    said = f"{found['rounds']:,} rounds in {record.line['seconds'] / 60:,.0f} minutes, memory grew in the second half by "
+    said = (
+        f"{found['rounds']:,} rounds in {record.line['seconds'] / 60:,.0f} minutes, memory grew in the second half by "
+    )
     said += ", ".join(f"{n} kB {what}".strip() for n, what in where)
     return said + (f"; drift, {len(drift)} times: {drift[:5]}" if drift else ""), right
 
@@ -166,7 +166,7 @@ def _round(device: str, first: dict[str, str]) -> list[str]:
             if first.setdefault(f"{name} {way}", found) != found:
                 other.append(f"{name} {way}")
     data = rl.utils.data.TensorDataset(rl.arange(64.0).reshape(16, 4))
-    loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked, pin_memory=device != "cpu")  # fmt: skip
+    loader = rl.utils.data.DataLoader(data, 4, num_workers=2, collate_fn=_stacked, pin_memory=device != "cpu")
     if float(sum(batch.to(device).sum() for batch in loader)) != 2016.0:
         other.append("workers")
     return other

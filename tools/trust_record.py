@@ -26,7 +26,7 @@ class Record:
         self.proof, self.path = proof, path
         self.began = time.monotonic()
         self.commit = _commit() if path else ""
-        self.line: dict[str, Any] = self._all().get(proof) or {"next": 0, "seconds": 0, "counts": {}, "commits": {}}  # fmt: skip
+        self.line: dict[str, Any] = self._all().get(proof) or {"next": 0, "seconds": 0, "counts": {}, "commits": {}}
 
     @property
     def next(self) -> int:

@@ -176,7 +176,7 @@ def cifar_archives() -> Kind:
 
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for name, content in [("test_batch", _cifar_batch(1)), ("batches.meta", {"label_names": ["a", "b"]})]:  # fmt: skip
+        for name, content in [("test_batch", _cifar_batch(1)), ("batches.meta", {"label_names": ["a", "b"]})]:
             raw = pickle.dumps(content, 2)
             info = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
             info.size = len(raw)

@@ -70,9 +70,7 @@ def ended(pid: int) -> int:
 def fingerprint(out: Path) -> tuple[list[dict], str]:
     """Losses of every epoch, and all bits of the network, the optimiser and the random numbers."""
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    kept = [
-        {k: v for k, v in x.items() if k not in ("seconds", "images_per_second")} for x in lines
-    ]
+    kept = [{k: v for k, v in x.items() if k not in ("seconds", "images_per_second")} for x in lines]
     saved = rl.load(out / "last.pth")
     digest = hashlib.sha256()
     for part in ("model", "optimizer", "rng"):

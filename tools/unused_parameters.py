@@ -49,7 +49,7 @@ def does_something(function: ast.FunctionDef) -> bool:
     """More than a docstring, a raise, `pass` or an ellipsis; no overload of another one."""
     if any("overload" in ast.unparse(d) for d in function.decorator_list):
         return False
-    body = [n for n in function.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]  # fmt: skip
+    body = [n for n in function.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
     return any(not isinstance(n, (ast.Raise, ast.Pass)) for n in body)
 
 

@@ -71,9 +71,7 @@ def nothing(name: str) -> Any:
     last = name.rpartition(".")[2]
     if not re.match("_?[A-Z][a-z]", last):
         return Nothing(name)
-    body: dict[str, Any] = {
-        key: lambda self, *a, **k: None for key in ("__init__", "__enter__", "__exit__")
-    }
+    body: dict[str, Any] = {key: lambda self, *a, **k: None for key in ("__init__", "__enter__", "__exit__")}
     body["__getattr__"] = lambda self, name: Nothing.__getattr__(Nothing(last), name)
     return _Class(last, (), body)
 

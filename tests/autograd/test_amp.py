@@ -23,9 +23,7 @@ DTYPES = {"cpu": rl.bfloat16, "cuda": rl.float16}
 
 def network() -> Any:
     rl.manual_seed(0)
-    return nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5)
-    )
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5))
 
 
 def test_products_run_in_low_precision(device: str) -> None:
@@ -50,8 +48,7 @@ def test_results_are_close_and_gradients_are_float32(device: str) -> None:
         got = net(x)
         loss = F.cross_entropy(got, rl.tensor([1, 2], device=device))
     assert got.dtype is rl.bfloat16
-    np.testing.assert_allclose(got.float().detach().cpu().numpy(), want.detach().cpu().numpy(),
-                               rtol=0.1, atol=0.05)  # fmt: skip
+    np.testing.assert_allclose(got.float().detach().cpu().numpy(), want.detach().cpu().numpy(), rtol=0.1, atol=0.05)
     loss.backward()
     for p in net.parameters():
         assert p.grad.dtype is rl.float32 and bool(p.grad.isfinite().all())
@@ -172,8 +169,7 @@ def test_parameters_are_cast_once_per_block() -> None:
         a, b = F.linear(x, w), F.linear(x, w)
     assert a.grad_fn.next_functions[1][0] is b.grad_fn.next_functions[1][0]
     (a.sum() + b.sum()).backward()
-    np.testing.assert_allclose(w.grad.numpy(), 2 * np.tile(x.sum(0).numpy(), (3, 1)), rtol=0.05,
-                               atol=0.05)  # fmt: skip
+    np.testing.assert_allclose(w.grad.numpy(), 2 * np.tile(x.sum(0).numpy(), (3, 1)), rtol=0.05, atol=0.05)
 
 
 def test_as_torch_on_the_cpu() -> None:
@@ -317,7 +313,7 @@ LAYERS = {
     "transformer": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8)),
     "transposed": lambda: (nn.ConvTranspose2d(3, 4, 3), (2, 3, 8, 8)),
     "prelu": lambda: (nn.Sequential(nn.Linear(8, 8), nn.PReLU()), (4, 8)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", list(LAYERS))
@@ -331,8 +327,7 @@ def test_layers_train_under_autocast(name: str, device: str) -> None:
         got = layer(x)
     want, got = (o[0] if isinstance(o, tuple) else o for o in (want, got))
     if name != "transformer":  # dropout
-        np.testing.assert_allclose(got.float().detach().cpu().numpy(),
-                                   want.detach().cpu().numpy(), rtol=0.2, atol=0.1)  # fmt: skip
+        np.testing.assert_allclose(got.float().detach().cpu().numpy(), want.detach().cpu().numpy(), rtol=0.2, atol=0.1)
     got.float().square().mean().backward()
     for p in layer.parameters():
         assert p.grad is not None and p.grad.dtype is rl.float32

@@ -14,9 +14,7 @@ from rushlight.core.tensor import wrap
 torch = pytest.importorskip("torch")
 
 # Where we differ, and why.
-DIFFERENT = {
-    "lstm": "one op of low precision here, as oneDNN's in PyTorch on x86",
-}  # fmt: skip
+DIFFERENT = {"lstm": "one op of low precision here, as oneDNN's in PyTorch on x86"}
 KINDS = ("half", "float", "first half", "second half")
 ROWS = [r for r in all_rows() if any(s.dtype == "float" for s in r.specs())]
 

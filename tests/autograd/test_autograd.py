@@ -49,8 +49,7 @@ PASSES = {
     "a seed is none": "r = torch.autograd.grad([(x * x).sum(), x], x, [None, torch.ones(3)])",
     "backward of list": "torch.autograd.backward([(x * x).sum(), x.sum()])\nr = x.grad",
     "second": (
-        "(g,) = torch.autograd.grad((x ** 4).sum(), x, create_graph=True)\n"
-        "r = [g, *torch.autograd.grad(g.sum(), x)]"
+        "(g,) = torch.autograd.grad((x ** 4).sum(), x, create_graph=True)\nr = [g, *torch.autograd.grad(g.sum(), x)]"
     ),
     "third": (
         "y = (x ** 5).sum()\nr = []\nfor _ in range(3):\n"
@@ -255,7 +254,7 @@ HOOKS = {
     "y.sum().backward()\nr = [y.grad, x.grad]",
     "node called": "(x * 2).grad_fn(x, x)",
     "several outputs": "a, b = x.sort()\nseen = []\na.register_hook(lambda g: seen.append(g))\n(a * 2).sum().backward()\nr = seen",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOOKS)

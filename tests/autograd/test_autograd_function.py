@@ -44,8 +44,7 @@ SETUP = HEAD + (
     "    @staticmethod\n    def backward(ctx, g):\n        return g * ctx.k, None\n"
 )
 ADD_ = define(
-    "(ctx, a):\n        a.add_(1)\n        ctx.mark_dirty(a)\n        return a",
-    "(ctx, g):\n        return g * 3",
+    "(ctx, a):\n        a.add_(1)\n        ctx.mark_dirty(a)\n        return a", "(ctx, g):\n        return g * 3"
 )
 
 CASES = {
@@ -56,8 +55,7 @@ CASES = {
     "no grad": EXP + "with torch.no_grad():\n    y = Fn.apply(x)\nr = [y.requires_grad, y]",
     "no input requires": EXP + "y = Fn.apply(torch.ones(2))\nr = [y.requires_grad, y.grad_fn]",
     "freed": EXP + "y = Fn.apply(x).sum()\ny.backward()\ny.backward()",
-    "retained": EXP
-    + "y = Fn.apply(x).sum()\ny.backward(retain_graph=True)\ny.backward()\nr = x.grad",
+    "retained": EXP + "y = Fn.apply(x).sum()\ny.backward(retain_graph=True)\ny.backward()\nr = x.grad",
     "changed": EXP + "y = Fn.apply(x)\ny.add_(1)\ny.sum().backward()",
     "input changed": MUL + "a = x * 1\ny = Fn.apply(a, w)\na.add_(1)\ny.sum().backward()",
     "mul": MUL + "Fn.apply(x, w).sum().backward()\nr = [x.grad, w.grad, seen]",
@@ -80,14 +78,10 @@ CASES = {
         "Fn.apply(x, w).sum().backward()\nr = [x.grad, w.grad]",
     ),
     "too few": define(
-        "(ctx, a, b):\n        return a * b",
-        "(ctx, g):\n        return g",
-        "Fn.apply(x, w).sum().backward()",
+        "(ctx, a, b):\n        return a * b", "(ctx, g):\n        return g", "Fn.apply(x, w).sum().backward()"
     ),
     "too many": define(
-        "(ctx, a):\n        return a * 2",
-        "(ctx, g):\n        return g, g",
-        "Fn.apply(x).sum().backward()",
+        "(ctx, a):\n        return a * 2", "(ctx, g):\n        return g, g", "Fn.apply(x).sum().backward()"
     ),
     "too many but none": define(
         "(ctx, a):\n        return a * 2",
@@ -95,9 +89,7 @@ CASES = {
         "Fn.apply(x).sum().backward()\nr = x.grad",
     ),
     "wrong shape": define(
-        "(ctx, a):\n        return a * 2",
-        "(ctx, g):\n        return g[:2]",
-        "Fn.apply(x).sum().backward()",
+        "(ctx, a):\n        return a * 2", "(ctx, g):\n        return g[:2]", "Fn.apply(x).sum().backward()"
     ),
     "shape to be summed": define(
         "(ctx, a):\n        return a * 2",
@@ -105,9 +97,7 @@ CASES = {
         "Fn.apply(x).sum().backward()\nr = x.grad",
     ),
     "wrong kind": define(
-        "(ctx, a):\n        return a * 2",
-        "(ctx, g):\n        return 'no'",
-        "Fn.apply(x).sum().backward()",
+        "(ctx, a):\n        return a * 2", "(ctx, g):\n        return 'no'", "Fn.apply(x).sum().backward()"
     ),
     "another dtype": define(
         "(ctx, a):\n        return a * 2",
@@ -115,9 +105,7 @@ CASES = {
         "Fn.apply(x).sum().backward()\nr = x.grad",
     ),
     "gradient for a number": define(
-        "(ctx, a, k):\n        return a * k",
-        "(ctx, g):\n        return g, g",
-        "Fn.apply(x, 3.0).sum().backward()",
+        "(ctx, a, k):\n        return a * k", "(ctx, g):\n        return g, g", "Fn.apply(x, 3.0).sum().backward()"
     ),
     "other arguments": define(
         "(ctx, a, k, flag, name):\n        ctx.k, ctx.name = k, name\n        return a * k",
@@ -125,10 +113,8 @@ CASES = {
         "Fn.apply(x, 3.0, True, 'mine').sum().backward()\nr = [x.grad, seen]",
     ),
     "setup": SETUP + "y = Fn.apply(x, 3.0)\ny.sum().backward()\nr = [y, x.grad]",
-    "setup saved": SETUP
-    + "y = Fn.apply(x, 3.0)\nr = [len(y.grad_fn.saved_tensors), y.grad_fn.saved_tensors[1]]",
-    "dirty": ADD_
-    + "a = x * 1\nb = Fn.apply(a)\nb.sum().backward()\nr = [a is b, a, x.grad, a._version]",
+    "setup saved": SETUP + "y = Fn.apply(x, 3.0)\nr = [len(y.grad_fn.saved_tensors), y.grad_fn.saved_tensors[1]]",
+    "dirty": ADD_ + "a = x * 1\nb = Fn.apply(a)\nb.sum().backward()\nr = [a is b, a, x.grad, a._version]",
     "dirty leaf": ADD_ + "Fn.apply(x)",
     "dirty not returned": define(
         "(ctx, a):\n        a.add_(1)\n        ctx.mark_dirty(a)\n        return a * 1",
@@ -202,16 +188,12 @@ CASES = {
         "Fn.apply(x).sum().backward()\nr = x.grad",
     ),
     "error in backward": define(
-        "(ctx, a):\n        return a * 2",
-        "(ctx, g):\n        raise KeyError('mine')",
-        "Fn.apply(x).sum().backward()",
+        "(ctx, a):\n        return a * 2", "(ctx, g):\n        raise KeyError('mine')", "Fn.apply(x).sum().backward()"
     ),
     "error in forward": define(
         "(ctx, a):\n        raise KeyError('mine')", "(ctx, g):\n        return g", "Fn.apply(x)"
     ),
-    "no output tensor": define(
-        "(ctx, a):\n        return 3", "(ctx, g):\n        return g", "r = Fn.apply(x)"
-    ),
+    "no output tensor": define("(ctx, a):\n        return 3", "(ctx, g):\n        return g", "r = Fn.apply(x)"),
     "mixed outputs": define(
         "(ctx, a):\n        return a * 2, 'mine', None",
         "(ctx, g, s, n):\n        seen.append((s, n))\n        return g",
@@ -220,13 +202,10 @@ CASES = {
     "keyword": EXP + "Fn.apply(a=x)",
     "tensors by keyword": MUL + "Fn.apply(b=w, a=x).sum().backward()\nr = [x.grad, w.grad, seen]",
     "gradients in a list": TWO.replace("(ctx, g1, g2):", "(ctx, gs):\n        g1, g2 = gs").replace(
-        "    @staticmethod\n    def forward",
-        "    boxed_grads_call = True\n    @staticmethod\n    def forward",
-        1,
+        "    @staticmethod\n    def forward", "    boxed_grads_call = True\n    @staticmethod\n    def forward", 1
     )
     + "a, b = Fn.apply(x)\n(a + b).sum().backward()\nr = x.grad",
-    "backward and vjp": EXP
-    + "Fn.vjp = staticmethod(lambda ctx, g: g)\nFn.apply(x).sum().backward()",
+    "backward and vjp": EXP + "Fn.vjp = staticmethod(lambda ctx, g: g)\nFn.apply(x).sum().backward()",
     "dirty that is no input": define(
         "(ctx, a):\n        y = a.clone()[1:]\n        ctx.mark_dirty(y)\n        return y",
         "(ctx, g):\n        return g",
@@ -248,14 +227,10 @@ CASES = {
         "Fn.apply((x * 1).unbind()[1])",
     ),
     "as it is": define(
-        "(ctx, a):\n        return a",
-        "(ctx, g):\n        return g",
-        "y = Fn.apply(x)\nr = [y is x, y._base is x]",
+        "(ctx, a):\n        return a", "(ctx, g):\n        return g", "y = Fn.apply(x)\nr = [y is x, y._base is x]"
     ),
     "lists are not looked into": define(
-        "(ctx, ts):\n        return ts[0] * 2",
-        "(ctx, g):\n        return None",
-        "r = Fn.apply([x]).requires_grad",
+        "(ctx, ts):\n        return ts[0] * 2", "(ctx, g):\n        return None", "r = Fn.apply([x]).requires_grad"
     ),
     "straight through": define(
         "(ctx, a):\n        return (a > 0).float()",
@@ -274,9 +249,7 @@ CASES = {
     + "y = Fn.apply(x)\ny.grad_fn.register_hook(lambda gi, go: (gi[0] * 2,))\ny.sum().backward()\nr = x.grad",
     "vjp by name": HEAD
     + "class Fn(Function):\n    @staticmethod\n    def forward(ctx, a):\n        return a * 2\n    @staticmethod\n    def vjp(ctx, g):\n        return g * 2\nFn.apply(x).sum().backward()\nr = x.grad",
-    "attributes on node": EXP.replace(
-        "ctx.save_for_backward(y)", "ctx.save_for_backward(y)\n        ctx.note = 7"
-    )
+    "attributes on node": EXP.replace("ctx.save_for_backward(y)", "ctx.save_for_backward(y)\n        ctx.note = 7")
     + "r = Fn.apply(x).grad_fn.note",
 }
 

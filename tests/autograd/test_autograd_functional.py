@@ -199,9 +199,7 @@ def test_gradcheck_names_both_jacobians() -> None:
             return g * 3
 
     x = rl.ones(2, dtype=rl.float64, requires_grad=True)
-    with pytest.raises(
-        RuntimeError, match=r"Jacobian mismatch for output 0 with respect to input 0,\nnumerical:"
-    ):
+    with pytest.raises(RuntimeError, match=r"Jacobian mismatch for output 0 with respect to input 0,\nnumerical:"):
         rl.autograd.gradcheck(Wrong.apply, (x,))
 
 
@@ -212,9 +210,7 @@ def test_anomaly_names_the_line_that_made_the_nan() -> None:
     x = rl.tensor([-1.0, 4.0], requires_grad=True)
     with rl.autograd.detect_anomaly():
         y = x.sqrt()  # the culprit
-        with pytest.raises(
-            RuntimeError, match=r"Function 'SqrtBackward0' returned nan values in its 0th output"
-        ) as e:
+        with pytest.raises(RuntimeError, match=r"Function 'SqrtBackward0' returned nan values in its 0th output") as e:
             (y * 2).sum().backward()
     assert str(e.value) == "Function 'SqrtBackward0' returned nan values in its 0th output."
     assert "y = x.sqrt()  # the culprit" in e.value.__notes__[0]

@@ -68,12 +68,7 @@ def test_a_retained_gradient_is_not_shared_with_the_leaf() -> None:
 
 def test_gradients_can_be_written_in_place() -> None:
     """Broadcast gradients arrive as real memory, not as one repeated element."""
-    for make in (
-        lambda x: x.sum(),
-        lambda x: x.expand(4, 3).sum(),
-        lambda x: x.mean(),
-        lambda x: x[1],
-    ):
+    for make in (lambda x: x.sum(), lambda x: x.expand(4, 3).sum(), lambda x: x.mean(), lambda x: x[1]):
         x = rl.ones(3, requires_grad=True)
         make(x).backward()
         x.grad[0] = 5.0

@@ -112,9 +112,7 @@ def test_arguments_by_name_several_results_and_captured_parameters() -> None:
     out = checkpoint(f, x, scale=3.0, more={"k": k}, use_reentrant=False)
     (out["a"] + out["b"][0]).sum().backward()
     np.testing.assert_allclose(
-        [x.grad.item(), w.grad.item(), k.grad.item()],
-        [6.0 + 0.5 * np.exp(0.5), 3.0, np.exp(0.5)],
-        rtol=1e-6,
+        [x.grad.item(), w.grad.item(), k.grad.item()], [6.0 + 0.5 * np.exp(0.5), 3.0, np.exp(0.5)], rtol=1e-6
     )
 
 

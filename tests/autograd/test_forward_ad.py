@@ -36,10 +36,7 @@ def unpacked(lib: Any, function: Any, shape: tuple, layer: Any = None) -> list[A
         outs = function(lib, *extra, fw.make_dual(x, t))
         for out in outs if isinstance(outs, (tuple, list)) else (outs,):
             primal, tangent = fw.unpack_dual(out)
-            found += [
-                primal.detach().numpy(),
-                None if tangent is None else tangent.detach().numpy(),
-            ]
+            found += [primal.detach().numpy(), None if tangent is None else tangent.detach().numpy()]
     return found
 
 
@@ -65,7 +62,7 @@ FUNCTIONS = {
     "masks drawn once": lambda lib, x: lib.nn.functional.dropout(x, 0.5),
     "nothing": lambda lib, x: (x.detach(), x.data, lib.zeros_like(x), x * 0),
     "a map": lambda lib, x: lib.vmap(lambda row: row.sin().sum())(x),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -211,7 +208,6 @@ def test_complex_directions() -> None:
     z = np.array([1 + 2j, 0.5 - 1j], np.complex64)
     t = np.array([0.3 + 1j, 2 - 0.7j], np.complex64)
     results = [
-        lib.func.jvp(lambda z: z * z * (1 + 3j), (lib.tensor(z),), (lib.tensor(t),))[1].numpy()
-        for lib in (rl, torch)
+        lib.func.jvp(lambda z: z * z * (1 + 3j), (lib.tensor(z),), (lib.tensor(t),))[1].numpy() for lib in (rl, torch)
     ]
     np.testing.assert_allclose(*results, rtol=1e-5)

@@ -64,9 +64,7 @@ def test_a_devices_own_joined_kernel_equals_the_cpu(name: str, device: str) -> N
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * max(1.0, float(np.abs(b).max())))
 
 
-def test_one_of_the_two_gradients_can_be_differentiated_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_one_of_the_two_gradients_can_be_differentiated_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Op, "joins", lambda self, t: True)
     for name in ("linear", "conv2d"):
         fn, _, _, options = CASES[name]

@@ -36,22 +36,15 @@ def _overwritten(make: Any, how: str, device: str) -> tuple[rl.Tensor, rl.Tensor
 
 @pytest.mark.parametrize("how", ["itself", "detached", "no_grad", "view"])
 @pytest.mark.parametrize("loss", ["cross_entropy", "l1_loss"])
-def test_inputs_of_losses_may_change_where_pytorch_keeps_something_else(
-    loss: str, how: str, device: str
-) -> None:
-    targets = {
-        "cross_entropy": rl.tensor([0, 1, 2], device=device),
-        "l1_loss": rl.ones(3, 4, device=device),
-    }
+def test_inputs_of_losses_may_change_where_pytorch_keeps_something_else(loss: str, how: str, device: str) -> None:
+    targets = {"cross_entropy": rl.tensor([0, 1, 2], device=device), "l1_loss": rl.ones(3, 4, device=device)}
     changed, plain = _overwritten(lambda o: getattr(F, loss)(o, targets[loss]), how, device)
     assert rl.equal(changed, plain)
 
 
 @pytest.mark.parametrize("how", ["result", "result view"])
 @pytest.mark.parametrize("name", ["leaky_relu", "relu6", "hardtanh"])
-def test_results_of_activations_may_change_where_pytorch_keeps_the_input(
-    name: str, how: str, device: str
-) -> None:
+def test_results_of_activations_may_change_where_pytorch_keeps_the_input(name: str, how: str, device: str) -> None:
     """`out = F.leaky_relu(x); out += skip` is how residual networks are written."""
     changed, plain = _overwritten(getattr(F, name), how, device)
     assert rl.allclose(changed, plain)

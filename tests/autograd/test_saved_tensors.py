@@ -46,9 +46,7 @@ def test_blocks_nest_and_end(lib):
     seen = []
 
     def hooks(name):
-        return lib.autograd.graph.saved_tensors_hooks(
-            lambda t: (seen.append(name), t)[1], lambda t: t
-        )
+        return lib.autograd.graph.saved_tensors_hooks(lambda t: (seen.append(name), t)[1], lambda t: t)
 
     x = lib.ones(1, requires_grad=True)
     with hooks("outer"):
@@ -69,11 +67,7 @@ def test_a_network_trains_the_same(lib):
     for packing in (False, True):
         lib.manual_seed(0)
         net = lib.nn.Sequential(
-            lib.nn.Conv2d(1, 2, 3),
-            lib.nn.BatchNorm2d(2),
-            lib.nn.ReLU(),
-            lib.nn.Flatten(),
-            lib.nn.Linear(32, 3),
+            lib.nn.Conv2d(1, 2, 3), lib.nn.BatchNorm2d(2), lib.nn.ReLU(), lib.nn.Flatten(), lib.nn.Linear(32, 3)
         )
         x = lib.randn(2, 1, 6, 6)
         if packing:

@@ -13,9 +13,7 @@ from rushlight.utils._python_dispatch import TorchDispatchMode as Ours
 torch = pytest.importorskip("torch")
 Theirs = pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode
 
-BOTH = pytest.mark.parametrize(
-    "t, base", [(rushlight, Ours), (torch, Theirs)], ids=["rushlight", "torch"]
-)
+BOTH = pytest.mark.parametrize("t, base", [(rushlight, Ours), (torch, Theirs)], ids=["rushlight", "torch"])
 
 
 def products(t, base, context):
@@ -29,9 +27,7 @@ def products(t, base, context):
 
     w = (t.arange(9.0).view(3, 3) / 9).requires_grad_()
     x = t.arange(6.0).view(2, 3) / 6
-    y = t.utils.checkpoint.checkpoint(
-        lambda x: ((x @ w).sin() @ w).cos(), x, use_reentrant=False, context_fn=context
-    )
+    y = t.utils.checkpoint.checkpoint(lambda x: ((x @ w).sin() @ w).cos(), x, use_reentrant=False, context_fn=context)
     with Names():
         y.sum().backward()
     return seen.count("aten.mm.default"), seen.count("aten.sin.default"), w.grad.tolist()
@@ -39,9 +35,7 @@ def products(t, base, context):
 
 @BOTH
 def test_kept_products_are_not_computed_again(t, base):
-    from_list = partial(
-        t.utils.checkpoint.create_selective_checkpoint_contexts, [t.ops.aten.mm.default]
-    )
+    from_list = partial(t.utils.checkpoint.create_selective_checkpoint_contexts, [t.ops.aten.mm.default])
     plain = t.utils.checkpoint.noop_context_fn
     kept, sines, grads = products(t, base, from_list)
     again, _, same = products(t, base, plain)

@@ -108,12 +108,7 @@ def compare(fn: Any, device: str) -> None:
 def embedding(s: Side) -> Any:
     w = s.weight()
     s.looked_up(w).backward()
-    return (
-        w.grad,
-        w.grad.is_sparse,
-        isinstance(w.grad, s.lib.Tensor),
-        w.grad.layout is s.lib.sparse_coo,
-    )
+    return (w.grad, w.grad.is_sparse, isinstance(w.grad, s.lib.Tensor), w.grad.layout is s.lib.sparse_coo)
 
 
 @case
@@ -198,9 +193,7 @@ def _bag(mode: str, **options: Any) -> Any:
         samples = given.pop("samples", None)
         if samples is not None:
             given["per_sample_weights"] = samples = s.tensor(samples, requires_grad=True)
-        s.weighted(
-            s.F.embedding_bag(places, w, offsets, mode=mode, sparse=True, **given)
-        ).backward()
+        s.weighted(s.F.embedding_bag(places, w, offsets, mode=mode, sparse=True, **given)).backward()
         return w.grad, w, None if samples is None else samples.grad
 
     return run
@@ -279,11 +272,7 @@ def onto_what_was_set(s: Side) -> Any:
     found = []
     for dims in (0, 1):
         w = s.weight()
-        w.grad = (
-            s.lib.ones(5, 3, device=s.device).to_sparse(dims)
-            if dims
-            else s.lib.ones(5, 3, device=s.device)
-        )
+        w.grad = s.lib.ones(5, 3, device=s.device).to_sparse(dims) if dims else s.lib.ones(5, 3, device=s.device)
         s.looked_up(w).backward()
         found.append(w.grad)
     return found
@@ -418,16 +407,7 @@ def _with_gradient(s: Side, **options: Any) -> Any:
 def forms_of_it(s: Side) -> Any:
     g = _with_gradient(s).grad
     one = g.coalesce()
-    return (
-        one,
-        one.indices(),
-        one.values(),
-        g.to_dense(),
-        g.clone(),
-        g.detach(),
-        g._indices(),
-        g._values(),
-    )
+    return (one, one.indices(), one.values(), g.to_dense(), g.clone(), g.detach(), g._indices(), g._values())
 
 
 @case
@@ -440,11 +420,7 @@ def printed(s: Side) -> Any:
     g = _with_gradient(s).grad
     if s.device != "cpu":
         return "what is printed names the device"
-    return (
-        repr(g).replace("rushlight.", "torch."),
-        repr(g.coalesce()).replace("rushlight.", "torch."),
-        tuple(g.shape),
-    )
+    return (repr(g).replace("rushlight.", "torch."), repr(g.coalesce()).replace("rushlight.", "torch."), tuple(g.shape))
 
 
 @case
@@ -634,9 +610,7 @@ def lbfgs(s: Side) -> Any:
 @case
 def dense_and_sparse_together(s: Side) -> Any:
     w, v = s.weight(), s.weight(2, 2)
-    optimizer = s.optim.SGD(
-        [{"params": [w, v]}, {"params": [s.weight()], "lr": 0.5}], lr=0.1, momentum=0.5
-    )
+    optimizer = s.optim.SGD([{"params": [w, v]}, {"params": [s.weight()], "lr": 0.5}], lr=0.1, momentum=0.5)
     for _ in range(3):
         optimizer.zero_grad()
         (s.looked_up(w) + s.weighted(v)).backward()
@@ -778,17 +752,9 @@ def test_the_gradient_shares_no_memory_with_another(device: str) -> None:
 
 def _losses(device: str, name: str, steps: int, compiled: bool = False) -> list[float]:
     rl.manual_seed(0)
-    net = rl.nn.Sequential(
-        rl.nn.Embedding(20, 4, sparse=True), rl.nn.Flatten(), rl.nn.Linear(12, 2)
-    ).to(device)
-    optimizers = [
-        getattr(rl.optim, name)([net[0].weight], lr=0.1),
-        rl.optim.Adam(net[2].parameters(), lr=0.01),
-    ]
-    batches = [
-        (rl.randint(0, 20, (5, 3)).to(device), rl.randint(0, 2, (5,)).to(device))
-        for _ in range(steps)
-    ]
+    net = rl.nn.Sequential(rl.nn.Embedding(20, 4, sparse=True), rl.nn.Flatten(), rl.nn.Linear(12, 2)).to(device)
+    optimizers = [getattr(rl.optim, name)([net[0].weight], lr=0.1), rl.optim.Adam(net[2].parameters(), lr=0.01)]
+    batches = [(rl.randint(0, 20, (5, 3)).to(device), rl.randint(0, 2, (5,)).to(device)) for _ in range(steps)]
 
     def step(x: Any, y: Any) -> Any:
         for o in optimizers:
@@ -807,9 +773,7 @@ def _losses(device: str, name: str, steps: int, compiled: bool = False) -> list[
 
 @pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
 def test_a_compiled_step_says_why_it_runs_eagerly(name: str, device: str) -> None:
-    with pytest.warns(
-        UserWarning, match="(runs eagerly|is traced), because it makes or uses a sparse tensor"
-    ):
+    with pytest.warns(UserWarning, match="(runs eagerly|is traced), because it makes or uses a sparse tensor"):
         compiled = _losses(device, name, 4, compiled=True)
     assert compiled == _losses(device, name, 4)
 
@@ -832,10 +796,7 @@ def test_sparse_gradients_in_a_traced_loop(name: str, way: str, device: str) -> 
     def program() -> Any:
         table = rl.randn(20, 4).to(device).requires_grad_()
         head = rl.nn.Linear(4, 2).to(device)
-        rules = [
-            getattr(rl.optim, name)([table], lr=0.1),
-            rl.optim.SGD(head.parameters(), lr=0.1),
-        ]
+        rules = [getattr(rl.optim, name)([table], lr=0.1), rl.optim.SGD(head.parameters(), lr=0.1)]
         seen = []
         for i in range(24):
             ids = rl.randint(0, 20, (5,)).to(device)
@@ -892,10 +853,7 @@ def _program(seed: int) -> Any:
     name, options = draw.choice(
         [(n, o) for n, o in _OPTIONS if n in ("SGD", "Adagrad", "SparseAdam") and "fused" not in o]
     )
-    uses = [
-        draw.choice(("embedding", "embedding", "bag", "dense", "gather"))
-        for _ in range(draw.randint(1, 3))
-    ]
+    uses = [draw.choice(("embedding", "embedding", "bag", "dense", "gather")) for _ in range(draw.randint(1, 3))]
     batches = []
     for _ in range(draw.randint(1, 4)):
         lengths = [draw.randint(1, 6) for _ in uses]

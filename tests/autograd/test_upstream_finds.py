@@ -34,7 +34,7 @@ def function(forward, jvp, dirty=False, fixed=False):
             ctx.mark_non_differentiable(out)
         return out
 
-    return type("F", (Function,), {"forward": staticmethod(run), "jvp": staticmethod(lambda ctx, dx: jvp(dx))})  # fmt: skip
+    return type("F", (Function,), {"forward": staticmethod(run), "jvp": staticmethod(lambda ctx, dx: jvp(dx))})
 
 
 def test_inputs_without_a_tangent_have_zeros_in_jvp_and_saved_tensors_are_those_for_forward():
@@ -55,10 +55,7 @@ def test_inputs_without_a_tangent_have_zeros_in_jvp_and_saved_tensors_are_those_
     ],
 )
 def test_a_jvp_does_to_tangents_what_forward_does_to_memory(f, said):
-    with (
-        forward_ad.dual_level(),
-        pytest.raises(RuntimeError, match=said),
-    ):
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match=said):
         f.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
 
 

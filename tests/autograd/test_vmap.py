@@ -21,9 +21,7 @@ arrays.open_batched()
 
 SAMPLES = 3
 ROWS = [r for r in all_rows() if not r.nondet and r.specs()]
-GROUPS: dict[
-    str, list[Row]
-] = {}  # by the first letter of their names: one test for each row costs more than the row
+GROUPS: dict[str, list[Row]] = {}  # by the first letter of their names: one test for each row costs more than the row
 for _row in ROWS:
     GROUPS.setdefault(_row.name.split(".")[-1][0].lower(), []).append(_row)
 MOST = 2  # rows of one name, for the sake of time; all of them by hand
@@ -58,17 +56,12 @@ def function(row: Row, inside: bool) -> Any:
         return tuple(tensors(call(rl, row, list(ts))))
 
     def gradients(*ts: Tensor) -> tuple:
-        leaves = [
-            t.detach().requires_grad_() if s.grad and t.is_floating_point() else t
-            for s, t in zip(specs, ts)
-        ]
+        leaves = [t.detach().requires_grad_() if s.grad and t.is_floating_point() else t for s, t in zip(specs, ts)]
         outs = [o for o in value(*leaves) if o.requires_grad]
         wanted = [t for t in leaves if t.requires_grad]
         if not outs or not wanted:
             return (ts[0].sum(),)
-        return tuple(
-            rl.autograd.grad(total(outs), wanted, allow_unused=True, materialize_grads=True)
-        )
+        return tuple(rl.autograd.grad(total(outs), wanted, allow_unused=True, materialize_grads=True))
 
     return gradients if inside else value
 
@@ -78,27 +71,18 @@ def outcome(row: Row, mask: tuple[bool, ...], mode: str, together: bool) -> Any:
     given = [np.stack([n[k] for n in numbers]) if m else numbers[0][k] for k, m in enumerate(mask)]
     args = [wrap(np.array(a)) for a in given]
     if mode == "through":
-        args = [
-            a.requires_grad_() if s.grad and a.is_floating_point() else a
-            for s, a in zip(row.specs(), args)
-        ]
+        args = [a.requires_grad_() if s.grad and a.is_floating_point() else a for s, a in zip(row.specs(), args)]
     run = function(row, mode == "inside")
     if together:
         outs = rl.func.vmap(run, tuple(0 if m else None for m in mask))(*args)
     else:
         # Copies: what reads memory as it lies is to see that of one sample.
-        each = [
-            run(*[a[i].clone() if m else a for a, m in zip(args, mask)]) for i in range(SAMPLES)
-        ]
+        each = [run(*[a[i].clone() if m else a for a, m in zip(args, mask)]) for i in range(SAMPLES)]
         outs = tuple(rl.stack(column) for column in zip(*each))
     if mode == "through":
         outs = [o for o in outs if o.requires_grad]
         leaves = [a for a in args if a.requires_grad]
-        return (
-            rl.autograd.grad(total(outs), leaves, allow_unused=True, materialize_grads=True)
-            if outs
-            else ()
-        )
+        return rl.autograd.grad(total(outs), leaves, allow_unused=True, materialize_grads=True) if outs else ()
     return outs
 
 
@@ -191,7 +175,7 @@ r = torch.autograd.grad(func.vmap(task, (None, 0))(p, x.unsqueeze(1)).sum(), p)
     "p = {k: v.detach() for k, v in net.named_parameters()}\n"
     "def f(p, a):\n    return func.functional_call(net, p, (a[None, None],)).pow(2).sum()\n"
     "r = func.vmap(func.grad(f), (None, 0))(p, x)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -22,12 +22,7 @@ def args(name, fn, seq):
         f = c(fn)
         for a in seq():
             k = {}
-            if (
-                isinstance(a, tuple)
-                and len(a) == 2
-                and isinstance(a[1], dict)
-                and isinstance(a[0], tuple)
-            ):
+            if isinstance(a, tuple) and len(a) == 2 and isinstance(a[1], dict) and isinstance(a[0], tuple):
                 a, k = a
             yield tell(f, *a, **k), see(list(a))
 
@@ -87,11 +82,7 @@ def tagged(v, t=None):
 args("tag_dict", lambda x: x * len(vars(x)), lambda: [(t,) for t in R(X(9), tagged(3.0))])
 
 
-args(
-    "dim0",
-    lambda x: x.sum() + x.ndim,
-    lambda: [(t,) for t in R(torch.tensor(2.0), torch.ones(1), torch.ones(1, 1))],
-)
+args("dim0", lambda x: x.sum() + x.ndim, lambda: [(t,) for t in R(torch.tensor(2.0), torch.ones(1), torch.ones(1, 1))])
 args(
     "dtypes",
     lambda x: x * 2,
@@ -168,12 +159,7 @@ def _dm():
     return DM()
 
 
-modes(
-    "device_ctx",
-    lambda x: torch.zeros(3).device.type,
-    on(lambda: torch.device("meta")),
-    lambda i: one,
-)
+modes("device_ctx", lambda x: torch.zeros(3).device.type, on(lambda: torch.device("meta")), lambda i: one)
 
 
 @scene
@@ -233,10 +219,7 @@ def threads(c):
     for i in range(8):
         k["v"] = L(i, 2.0, 3.0)
         out = [None] * 3
-        ts = [
-            threading.Thread(target=lambda j=j: out.__setitem__(j, see(f(X(i) + j))))
-            for j in range(3)
-        ]
+        ts = [threading.Thread(target=lambda j=j: out.__setitem__(j, see(f(X(i) + j)))) for j in range(3)]
         [t.start() for t in ts]
         [t.join() for t in ts]
         yield ("t", out)

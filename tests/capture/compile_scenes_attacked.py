@@ -101,7 +101,7 @@ def attacked_descriptor_that_counts(c):
 def identity(name, one, other):
     def make(c):
         o = NS(v=one)
-        yield from steps(c(lambda x: x * (1 if o.v is one else 2)), lambda i: setattr(o, "v", L(i, one, other)))  # fmt: skip
+        yield from steps(c(lambda x: x * (1 if o.v is one else 2)), lambda i: setattr(o, "v", L(i, one, other)))
 
     make.__name__ = f"attacked_is_{name}"
     scene(make)
@@ -125,7 +125,7 @@ def assigned(name, make_one, other):
         o = make_one()
         first = type(o)
         f = c(lambda x: x * o * (2 if type(o) is not first else 1))
-        yield from steps(f, lambda i: operator.setitem({}, 0, setattr(o, "__class__", L(i, first, other))))  # fmt: skip
+        yield from steps(f, lambda i: operator.setitem({}, 0, setattr(o, "__class__", L(i, first, other))))
 
     make.__name__ = f"attacked_class_of_{name}"
     scene(make)

@@ -13,11 +13,9 @@ def heads(kind="apart"):
     """A function with two results, and its parameters."""
     torch.manual_seed(3)
     a, b = nn.Linear(3, 3), nn.Linear(3, 3)
-    extra = {
-        "drop": nn.Dropout(0.5),
-        "norm": nn.BatchNorm1d(3),
-        "norm_eval": nn.BatchNorm1d(3).eval(),
-    }.get(kind, nn.Identity())
+    extra = {"drop": nn.Dropout(0.5), "norm": nn.BatchNorm1d(3), "norm_eval": nn.BatchNorm1d(3).eval()}.get(
+        kind, nn.Identity()
+    )
 
     def apart(x):
         return extra(a(x)).tanh(), b(x).exp()
@@ -156,9 +154,7 @@ def written_since(f, ps, x):
 
 def unused_input(f, ps, x):
     a, b = pair(f(x))
-    return tell(grad, a.sum(), [ps[0], ps[2]]), tell(
-        grad, b.sum(), [ps[0], ps[2]], allow_unused=True
-    )
+    return tell(grad, a.sum(), [ps[0], ps[2]]), tell(grad, b.sum(), [ps[0], ps[2]], allow_unused=True)
 
 
 def add(kind, name, before, after):

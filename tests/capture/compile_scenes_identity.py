@@ -39,7 +39,7 @@ for name, one, other in (
     identical(f"is_of_{name}", lambda a, b: a is b, one, other)
     identical(f"is_not_of_{name}", lambda a, b: a is not b, one, other)
     identical(f"operator_of_{name}", operator.is_, one, other)
-    identical(f"nested_{name}", lambda a, b: a[0] is b[0], lambda o=one: [o()], lambda o=other: [o()])  # fmt: skip
+    identical(f"nested_{name}", lambda a, b: a[0] is b[0], lambda o=one: [o()], lambda o=other: [o()])
 
 
 def kept(name, ask, own, equal):

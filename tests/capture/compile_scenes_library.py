@@ -104,13 +104,9 @@ for _kind in SCHEDULES:
 # -- settings of the process ----------------------------------------------------------------------
 
 
-setting(
-    "default_dtype", torch.get_default_dtype, torch.set_default_dtype, torch.float32, torch.float64
-)
+setting("default_dtype", torch.get_default_dtype, torch.set_default_dtype, torch.float32, torch.float64)
 setting("anomaly", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, False, True)
-setting(
-    "autocast_cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled, True, False
-)
+setting("autocast_cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled, True, False)
 setting(
     "tf32",
     lambda: torch.backends.cuda.matmul.allow_tf32,
@@ -118,13 +114,7 @@ setting(
     False,
     True,
 )
-setting(
-    "default_device",
-    torch.get_default_device,
-    torch.set_default_device,
-    torch.device("cpu"),
-    torch.device("meta"),
-)
+setting("default_device", torch.get_default_device, torch.set_default_device, torch.device("cpu"), torch.device("meta"))
 
 
 def around(name, fn, one, other):
@@ -156,9 +146,7 @@ for _name, _other in {
 }.items():
     around(f"{_name}_net", lambda x: NET(x).relu(), none, _other)
     around(f"{_name}_made", lambda x: x + torch.ones(3) * torch.rand(3), none, _other)
-    around(
-        f"{_name}_inside", lambda x: torch.func.grad(lambda v: (NET(v) ** 2).sum())(x), none, _other
-    )
+    around(f"{_name}_inside", lambda x: torch.func.grad(lambda v: (NET(v) ** 2).sum())(x), none, _other)
 
 
 # -- hooks and tensors ----------------------------------------------------------------------------
@@ -184,9 +172,7 @@ def hooked(name, make_hook):
 
 
 hooked("noted", lambda x, k, log: x.register_hook(lambda g: log.append(k)))
-hooked(
-    "accumulated", lambda x, k, log: x.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(k))
-)
+hooked("accumulated", lambda x, k, log: x.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(k)))
 
 
 @world

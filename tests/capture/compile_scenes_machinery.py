@@ -396,6 +396,4 @@ def method_that_is_only_compared():
         look = one
 
     o = K()
-    return lambda x: x * (2 if o.look.__func__ is one else 3), lambda i: setattr(
-        K, "look", L(i, one, other)
-    )
+    return lambda x: x * (2 if o.look.__func__ is one else 3), lambda i: setattr(K, "look", L(i, one, other))

@@ -52,17 +52,11 @@ def _argument(on):
 
 
 process(
-    "folder",
-    lambda: pathlib.Path.cwd() == pathlib.Path(HERE),
-    lambda v: os.chdir(HERE if v else THERE),
-    True,
-    False,
+    "folder", lambda: pathlib.Path.cwd() == pathlib.Path(HERE), lambda v: os.chdir(HERE if v else THERE), True, False
 )
 process("file", lambda: (ROOM / "a").exists(), _file, True, False)
 process("arguments", lambda: "--of-a-scene" in sys.argv, _argument, False, True)
-process(
-    "numpy_errors", lambda: np.geterr()["divide"], lambda v: np.seterr(divide=v), "warn", "ignore"
-)
+process("numpy_errors", lambda: np.geterr()["divide"], lambda v: np.seterr(divide=v), "warn", "ignore")
 
 
 # -- the standard library with values of the world ------------------------------------------------

@@ -25,7 +25,7 @@ def exchanged(name, owner, attribute, other, compiled):
         try:
             yield from steps(
                 c(f), lambda i: setattr(owner, attribute, L(i, before, other)), look=look[0] if look else None
-            )  # fmt: skip
+            )
         finally:
             setattr(owner, attribute, before)
 

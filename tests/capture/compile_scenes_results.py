@@ -75,12 +75,7 @@ _res(
     lambda r, x: (r.sum().backward(), r.grad, x.grad)[1:],
     True,
 )
-_res(
-    "view_grad_inplace",
-    lambda x: (x * 1).view(-1),
-    lambda r, x: (r.mul_(3), r.sum().backward(), x.grad)[2],
-    True,
-)
+_res("view_grad_inplace", lambda x: (x * 1).view(-1), lambda r, x: (r.mul_(3), r.sum().backward(), x.grad)[2], True)
 _res("npscalar", lambda x: (x * 2, np.float32(2)))
 _res("obj", lambda x: object())
 _res("dtype", lambda x: (x.dtype, x.device, x.shape, x.layout))

@@ -10,9 +10,7 @@ from rushlight import nn
 
 def net_():
     torch.manual_seed(1)
-    return nn.Sequential(
-        nn.Linear(3, 3), nn.ReLU(), nn.Dropout(0.3), nn.BatchNorm1d(3), nn.Linear(3, 3)
-    )
+    return nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Dropout(0.3), nn.BatchNorm1d(3), nn.Linear(3, 3))
 
 
 def train(net, opt, loss=lambda o: (o**2).mean()):
@@ -46,8 +44,7 @@ def net_case(name, change, opt=None):
 
 at = lambda *k: (lambda g: (lambda i, n, o: g(n, o) if i in k else None))
 net_case(
-    "bn_buffers_none",
-    at(5)(lambda n, o: (setattr(n[3], "running_mean", None), setattr(n[3], "running_var", None))),
+    "bn_buffers_none", at(5)(lambda n, o: (setattr(n[3], "running_mean", None), setattr(n[3], "running_var", None)))
 )
 net_case("relu_inplace", at(5)(lambda n, o: setattr(n[1], "inplace", True)))
 net_case("weight_data", at(5)(lambda n, o: setattr(n[0].weight, "data", torch.eye(3))))

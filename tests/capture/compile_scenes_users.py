@@ -44,17 +44,7 @@ def user_recurrent_state(c):
 def user_argument_twice_in_other_ways(c):
     f = c(lambda a, b: (a.add_(1), b * 2, a + b))
     a, b = X(0), X(5)
-    for pair in (
-        (a, b),
-        (a, b),
-        (a, b),
-        (a, a),
-        (b, a),
-        (a, b),
-        (b, b),
-        (a[:2], a[2:]),
-        (a[:2], a[:2]),
-    ):
+    for pair in ((a, b), (a, b), (a, b), (a, a), (b, a), (a, b), (b, b), (a[:2], a[2:]), (a[:2], a[:2])):
         yield tell(f, *pair), see([a, b])
 
 
@@ -237,12 +227,7 @@ def user_gan(c):
 
     fd, fg = c(step_d), c(step_g)
     for i in range(9):
-        yield (
-            tell(fd, X(i)),
-            tell(fg),
-            see([*g.parameters(), *d.parameters()]),
-            see([p.grad for p in d.parameters()]),
-        )
+        yield (tell(fd, X(i)), tell(fg), see([*g.parameters(), *d.parameters()]), see([p.grad for p in d.parameters()]))
 
 
 @scene
@@ -261,11 +246,7 @@ def user_scaler(c):
 
     f = c(fn)
     for i in range(10):
-        yield (
-            tell(f, X(i) * (float("inf") if i == 6 else 1)),
-            see(list(net.parameters())),
-            scaler.get_scale(),
-        )
+        yield (tell(f, X(i) * (float("inf") if i == 6 else 1)), see(list(net.parameters())), scaler.get_scale())
 
 
 @scene
@@ -446,15 +427,9 @@ def hidden(name, of_base, use, later):
 
 
 hidden("number", lambda: {"k": 2.0}, lambda o, x, up: x * up.k, lambda i: ("k", float(i)))
-hidden(
-    "getattr", lambda: {"k": 2.0}, lambda o, x, up: x * getattr(up, "k"), lambda i: ("k", float(i))
-)
-hidden(
-    "base", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__base__.k, lambda i: ("k", float(i))
-)
-hidden(
-    "mro", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__mro__[1].k, lambda i: ("k", float(i))
-)
+hidden("getattr", lambda: {"k": 2.0}, lambda o, x, up: x * getattr(up, "k"), lambda i: ("k", float(i)))
+hidden("base", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__base__.k, lambda i: ("k", float(i)))
+hidden("mro", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__mro__[1].k, lambda i: ("k", float(i)))
 
 
 # -- other ways to change the world ---------------------------------------------------------------
@@ -488,22 +463,15 @@ def _sent():
 
 def _name_goes():
     space = {}
-    exec(
-        "def fn(x):\n    try:\n        return x * k\n    except NameError:\n        return x\n",
-        space,
-    )
+    exec("def fn(x):\n    try:\n        return x * k\n    except NameError:\n        return x\n", space)
     space["k"] = 2.0
-    return space["fn"], lambda i: space.pop("k", None) if i == 5 else space.update(
-        k=4.0
-    ) if i == 7 else None
+    return space["fn"], lambda i: space.pop("k", None) if i == 5 else space.update(k=4.0) if i == 7 else None
 
 
 def _builtin_hidden():
     space = {}
     exec("def fn(x):\n    return x * max(1, 2)\n", space)
-    return space["fn"], lambda i: space.update(max=min) if i == 5 else space.pop(
-        "max", None
-    ) if i == 7 else None
+    return space["fn"], lambda i: space.update(max=min) if i == 5 else space.pop("max", None) if i == 7 else None
 
 
 def _bases():

@@ -235,9 +235,7 @@ INSIDE = {
     "reduced": lambda x, o: functools.reduce(lambda a, b: a * o.k + b, x.unbind(0)),
     "map": lambda x, o: torch.stack(list(map(functools.partial(torch.mul, o.k), x))),
     "tree_map": lambda x, o: torch.utils._pytree.tree_map(lambda v: v * o.k, {"a": x, "b": [x]}),
-    "filtered": lambda x, o: torch.stack(list(filter(lambda r: o.order < 2, x)))
-    if o.order < 2
-    else x,
+    "filtered": lambda x, o: torch.stack(list(filter(lambda r: o.order < 2, x))) if o.order < 2 else x,
     "hooked": lambda x, o: _hooked(x, o),
 }
 

@@ -50,7 +50,7 @@ def _plain(name, a, b, use=lambda x, v: x * v):
             nonlocal v
             v = late(i, a, b)
 
-        return fn, change  # fmt: skip
+        return fn, change
 
     CASES[f"plain_{name}"] = (closure, "program")
 
@@ -72,7 +72,7 @@ def _container(name, make, change, use, kind="program"):
         def fn(x):
             return use(x, c)
 
-        return fn, lambda i: change(c) if i == 4 else None  # fmt: skip
+        return fn, lambda i: change(c) if i == 4 else None
 
     CASES[f"container_{name}"] = (closure, kind)
 
@@ -81,12 +81,8 @@ def _set(key, value):
     return lambda c: c.__setitem__(key, value)
 
 
-_container(
-    "list_5000", lambda: list(range(5000)), _set(4000, 9), lambda x, c: x * c[4000], "traced"
-)
-_container(
-    "set_replaced", lambda: {1, 2}, lambda c: (c.discard(2), c.add(9)), lambda x, c: x * max(c)
-)
+_container("list_5000", lambda: list(range(5000)), _set(4000, 9), lambda x, c: x * c[4000], "traced")
+_container("set_replaced", lambda: {1, 2}, lambda c: (c.discard(2), c.add(9)), lambda x, c: x * max(c))
 _container("ndarray", lambda: np.array([1.0, 2.0]), _set(1, 5.0), lambda x, c: x * float(c[1]))
 _container("ndarray_objects", lambda: np.array([[1.0], [2]], object), lambda c: c[0].append(2.0) if isinstance(c[0], list) else _set(0, 9.0)(c),
            lambda x, c: x * (len(c[0]) if isinstance(c[0], list) else float(np.sum(c[0]))), "traced")  # fmt: skip

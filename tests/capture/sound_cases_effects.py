@@ -21,7 +21,7 @@ def _effect(name, make, do, look, kind="traced", change=None):
             do(o, x)
             return x * 2
 
-        return fn, (lambda i: change(o) if change and i == 4 else None), lambda: look(o)  # fmt: skip
+        return fn, (lambda i: change(o) if change and i == 4 else None), lambda: look(o)
 
     CASES[f"effect_{name}"] = (closure, kind)
 
@@ -32,20 +32,10 @@ _effect("new_attribute", lambda: types.SimpleNamespace(), lambda o, x: setattr(o
 _effect("print_to", io.StringIO, lambda o, x: print("a", file=o), lambda o: o.getvalue())
 _effect("json", io.StringIO, lambda o, x: json.dump([1], o), lambda o: o.getvalue())
 _effect(
-    "context_var",
-    lambda: contextvars.ContextVar("w", default=0),
-    lambda o, x: o.set(o.get() + 1),
-    lambda o: o.get(),
+    "context_var", lambda: contextvars.ContextVar("w", default=0), lambda o, x: o.set(o.get() + 1), lambda o: o.get()
 )
 _effect("generator_send", lambda: _consumer(), lambda o, x: o[0].send(1), lambda o: o[1][0])
-_effect(
-    "train_mode",
-    small_net,
-    lambda o, x: o.eval(),
-    lambda o: o.training,
-    "program",
-    lambda o: o.train(),
-)
+_effect("train_mode", small_net, lambda o, x: o.eval(), lambda o: o.training, "program", lambda o: o.train())
 _effect("save", io.BytesIO, lambda o, x: torch.save({"a": 1}, o), lambda o: len(o.getvalue()))
 
 

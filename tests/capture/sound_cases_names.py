@@ -50,9 +50,7 @@ def function_code_replaced():
     def other(x):
         return x * 5
 
-    return (lambda x: helper(x)), lambda i: setattr(
-        helper, "__code__", other.__code__
-    ) if i == 4 else None
+    return (lambda x: helper(x)), lambda i: setattr(helper, "__code__", other.__code__) if i == 4 else None
 
 
 @case("program")

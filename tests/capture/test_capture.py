@@ -463,10 +463,7 @@ def test_a_training_step_allocates_nothing():
     low = step.replays[-1].low
     made = [s for s in step.program().storages if s.kind == "made"]
     outside = [s for s in made if s.number not in low.static]
-    assert {s.nbytes for s in outside} <= {
-        4,
-        5 * 2 * 4,
-    }  # the loss the caller keeps, two numbers a row
+    assert {s.nbytes for s in outside} <= {4, 5 * 2 * 4}  # the loss the caller keeps, two numbers a row
     assert low.arena_bytes > 0
 
 
@@ -478,7 +475,5 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-"], input=code, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=True)
     assert "at <stdin>:2" in done.stdout

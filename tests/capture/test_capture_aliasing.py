@@ -114,11 +114,7 @@ def test_an_argument_over_a_buffer_that_the_function_keeps():
         for i in range(8):
             w = torch.from_numpy(np.frombuffer(bytes(buffer), np.float32).copy())
             inside = i >= 4 and i % 2
-            x = (
-                torch.frombuffer(buffer, dtype=torch.float32, offset=8, count=4)
-                if inside
-                else torch.ones(4)
-            )
+            x = torch.frombuffer(buffer, dtype=torch.float32, offset=8, count=4) if inside else torch.ones(4)
             expected = again(w[2:6] if inside else torch.ones(4), w[:4])
             np.testing.assert_array_equal(compiled(x).numpy(), expected.numpy())
 
@@ -258,7 +254,7 @@ def test_an_argument_that_is_or_covers_a_view_of_what_the_function_keeps(keeps, 
         ("one buffer", False, True),  # owners without an array in common: loops take none that is seen so
         ("one buffer, apart", True, True),
     ],
-)  # fmt: skip
+)
 def test_apart_by_bytes_and_by_owner(kind, by_bytes, by_owner):
     arrays = [t._a for t in shared(kind, 0)[:2]]
     for written in (0, 1):

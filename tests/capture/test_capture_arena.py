@@ -76,9 +76,7 @@ def test_pieces_share_memory_only_when_the_graph_orders_their_uses(seed, length,
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 15), st.integers(1, 9000)), max_size=40)
-)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 15), st.integers(1, 9000)), max_size=40))
 def test_plans_reach_the_most_that_is_alive(rows):
     spans = {n: (first, first + length) for n, (first, length, _) in enumerate(rows)}
     sizes = {n: size for n, (_, _, size) in enumerate(rows)}
@@ -139,9 +137,7 @@ def test_steps_on_a_gpu_need_no_more_memory_compiled(name):
     """Counted without a GPU; tests/capture/test_capture_cuda.py asks a real one."""
     pytest.importorskip("cupy")
     tool = Path(__file__).parents[2] / "tools" / "peak_memory.py"
-    done = subprocess.run(
-        [sys.executable, str(tool), name], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, str(tool), name], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     eager, recorded, replayed, arena, most = map(int, done.stdout.split("\n")[1].split()[1:])
     assert recorded <= 1.1 * eager and replayed <= 1.08 * eager

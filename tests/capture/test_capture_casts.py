@@ -90,9 +90,7 @@ def test_the_trial_compares_with_single_casts():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-@pytest.mark.parametrize(
-    "pair", [("float32", "bfloat16"), ("bfloat16", "float32"), ("float64", "float16")]
-)
+@pytest.mark.parametrize("pair", [("float32", "bfloat16"), ("bfloat16", "float32"), ("float64", "float16")])
 def test_the_kernel_on_a_gpu(pair):
     from rushlight.core.tensor import wrap
     from rushlight.runtime.cuda.bodies.casts import casts

@@ -79,11 +79,7 @@ def test_small_convolutions_are_left_to_their_own_kernels():
 
 
 def test_the_trial_compares_with_the_parts():
-    arrays = [
-        torch.randn(2, 3, 6, 6).numpy(),
-        torch.randn(4, 3, 3, 3).numpy(),
-        torch.randn(4).numpy(),
-    ]
+    arrays = [torch.randn(2, 3, 6, 6).numpy(), torch.randn(4, 3, 3, 3).numpy(), torch.randn(4).numpy()]
     attrs = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
     assert agrees("conv_relu", arrays, attrs)
 

@@ -13,15 +13,7 @@ from rushlight.capture.passes.tidy import drop_dead, merge_common
 from test_capture_passes import check, names, record
 
 JOINED = {"conv_pool", "conv_pool_grad_input", "conv_pool_grads"}
-PARTS = {
-    "conv",
-    "max_pool",
-    "relu",
-    "relu_grad",
-    "max_pool_grad",
-    "conv_grad_input",
-    "conv_grad_weight",
-}
+PARTS = {"conv", "max_pool", "relu", "relu_grad", "max_pool_grad", "conv_grad_input", "conv_grad_weight"}
 
 
 def joined(fn, *args):
@@ -108,17 +100,13 @@ def test_nan_and_equal_numbers_keep_their_places():
 
 
 SEEN = {
-    "the convolution's own result": lambda x, w, b: (
-        lambda y: F.max_pool2d(y.relu(), 2).sum() + y.sum()
-    )(F.conv2d(x, w, b)),
-    "places": lambda x, w, b: torch.stack(
-        [t.float() for t in F.max_pool2d(F.conv2d(x, w, b), 2, return_indices=True)]
+    "the convolution's own result": lambda x, w, b: (lambda y: F.max_pool2d(y.relu(), 2).sum() + y.sum())(
+        F.conv2d(x, w, b)
     ),
+    "places": lambda x, w, b: torch.stack([t.float() for t in F.max_pool2d(F.conv2d(x, w, b), 2, return_indices=True)]),
     "windows that overlap": lambda x, w, b: F.max_pool2d(F.conv2d(x, w, b), 3, 2),
     "windows with an edge": lambda x, w, b: F.max_pool2d(F.conv2d(x, w, b), 2, padding=1),
-    "windows cut off": lambda x, w, b: F.max_pool2d(
-        F.conv2d(x, w, b, padding=(0, 2)), 4, ceil_mode=True
-    ),
+    "windows cut off": lambda x, w, b: F.max_pool2d(F.conv2d(x, w, b, padding=(0, 2)), 4, ceil_mode=True),
 }
 
 

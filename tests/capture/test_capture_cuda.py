@@ -52,10 +52,7 @@ def both(net, optimizer, loss_of=F.cross_entropy):
 
 @pytest.mark.parametrize(
     "optimizer",
-    [
-        lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9),
-        lambda p: torch.optim.Adam(p, lr=1e-3),
-    ],
+    [lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), lambda p: torch.optim.Adam(p, lr=1e-3)],
     ids=["sgd", "adam"],
 )
 def test_training_step_equals_eager(optimizer):
@@ -150,9 +147,8 @@ def test_losses_and_gradients_may_be_kept():
 def test_autocast_step():
     torch.manual_seed(0)
     nets, steps, compiled = both(
-        lab().to("cuda"), lambda p: torch.optim.SGD(p, lr=0.01),
-        lambda out, y: F.cross_entropy(out.float(), y),
-    )  # fmt: skip
+        lab().to("cuda"), lambda p: torch.optim.SGD(p, lr=0.01), lambda out, y: F.cross_entropy(out.float(), y)
+    )
     for _ in range(CALLS):
         x, y = torch.randn(8, 3, 32, 32).cuda(), torch.randint(0, 10, (8,)).cuda()
         with torch.autocast("cuda", dtype=torch.bfloat16):
@@ -189,13 +185,10 @@ def test_convolutions_join_their_pools(dtype, batch):
 @pytest.mark.parametrize(
     ("size", "kernel", "pool", "how"),
     [((11, 14), 3, (2, 3), {"padding": 1}), ((13, 12), 3, 2, {"stride": 2, "padding": 2}), ((28, 28), 5, 3, {})],
-)  # fmt: skip
+)
 def test_odd_windows_join(batch, size, kernel, pool, how):
     torch.manual_seed(0)
-    w, b = (
-        torch.randn(5, 2, kernel, kernel).cuda().requires_grad_(),
-        torch.randn(5).cuda().requires_grad_(),
-    )
+    w, b = (torch.randn(5, 2, kernel, kernel).cuda().requires_grad_(), torch.randn(5).cuda().requires_grad_())
 
     def fn(x):
         x = x.detach().requires_grad_()
@@ -252,9 +245,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         b, t, c = x.shape
-        q, k, v = [
-            a.view(b, t, self.heads, -1).transpose(1, 2) for a in self.qkv(self.one(x)).chunk(3, 2)
-        ]
+        q, k, v = [a.view(b, t, self.heads, -1).transpose(1, 2) for a in self.qkv(self.one(x)).chunk(3, 2)]
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(b, t, c))
         return x + self.down(F.gelu(self.up(self.two(x))))
@@ -317,9 +308,7 @@ def peaks(make, casting, compiled):
 @pytest.mark.parametrize("casting", [False, True], ids=["fp32", "bf16"])
 @pytest.mark.parametrize("make", [language, pictures])
 def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
-    peaks(
-        make, casting, False
-    )  # the library's working memory stays, whichever test asks for it first
+    peaks(make, casting, False)  # the library's working memory stays, whichever test asks for it first
     eager, want, step = peaks(make, casting, False)
     del step
     found, losses, step = peaks(make, casting, True)
@@ -367,11 +356,7 @@ def test_checkpoints_save_memory_on_the_gpu():
 
         def forward(x, other=other, saving=saving):
             for layer in other:
-                x = (
-                    checkpoint(layer, x, use_reentrant=False)
-                    if saving and isinstance(layer, Block)
-                    else layer(x)
-                )
+                x = checkpoint(layer, x, use_reentrant=False) if saving and isinstance(layer, Block) else layer(x)
             return x
 
         opt = torch.optim.SGD(other.parameters(), lr=0.01)

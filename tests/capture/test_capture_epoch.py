@@ -73,10 +73,7 @@ def test_leaving_early_and_beginning_again():
     step = torch.compile(side.step)
     for stop in (2, 6, 8, 3, 8):
         order = []
-        for loader, run in (
-            (DataLoader(data("cpu"), 5), step.epoch),
-            (DataLoader(data("cpu"), 5), None),
-        ):
+        for loader, run in ((DataLoader(data("cpu"), 5), step.epoch), (DataLoader(data("cpu"), 5), None)):
             torch.manual_seed(stop)
             found = run(loader) if run else (other.step(x, y) for x, y in loader)
             order.append([loss.item() for _, (loss, _) in zip(range(stop), found)])
@@ -123,9 +120,7 @@ def test_pictures_on_the_device(device):
     images.data = rng.integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
     images.targets = rng.integers(0, 3, 40).tolist()
     images.target_transform = None
-    images.transform = transforms.Compose(
-        [transforms.ToTensor(), transforms.Normalize((0.5,) * 3, (0.25,) * 3)]
-    )
+    images.transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,) * 3, (0.25,) * 3)])
     images.to(device)
     w = torch.ones(8, device=device)
     step = torch.compile(lambda x, y: ((x * w).sum((1, 2, 3)) + y).sum())

@@ -36,7 +36,7 @@ def test_every_instruction_counts_where_tracing_began_late_or_ended_early(monkey
     assert events(monkeypatch, [("return", last)]) == every  # nothing was told
     assert events(monkeypatch, [("opcode", last), ("return", last)]) == every
     assert events(monkeypatch, [("opcode", start), ("return", last)]) == every
-    assert events(monkeypatch, [("opcode", start), ("opcode", last), ("return", last)]) == {start, last}  # fmt: skip
+    assert events(monkeypatch, [("opcode", start), ("opcode", last), ("return", last)]) == {start, last}
 
 
 def test_a_function_that_ran_before_it_is_compiled_is_watched():

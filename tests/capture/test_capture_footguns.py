@@ -47,9 +47,7 @@ class Step:
 
     def __init__(self, net=None, optimizer=None, zero=True):
         self.net = net or nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
-        self.opt = (optimizer or (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)))(
-            self.net.parameters()
-        )
+        self.opt = (optimizer or (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)))(self.net.parameters())
         self.loss = nn.CrossEntropyLoss()
         self.zero = zero
 
@@ -99,9 +97,7 @@ def run_both(make, between=None, calls=CALLS, replayed=True, **options):
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
-    "momentum": lambda p: torch.optim.SGD(
-        p, lr=0.1, momentum=0.9, weight_decay=1e-3, nesterov=True
-    ),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-3, nesterov=True),
     "adam": lambda p: torch.optim.Adam(p, lr=1e-2, amsgrad=True),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-2),
     "nadam": lambda p: torch.optim.NAdam(p, lr=1e-2),
@@ -132,9 +128,7 @@ def test_optimizer_state_loaded():
         if i == 2:
             step.kept = step.opt.state_dict()
             step.kept = {
-                "state": {
-                    k: {n: v.clone() for n, v in s.items()} for k, s in step.kept["state"].items()
-                },
+                "state": {k: {n: v.clone() for n, v in s.items()} for k, s in step.kept["state"].items()},
                 "param_groups": step.kept["param_groups"],
             }
         if i == 5:
@@ -397,9 +391,7 @@ def test_ever_new_shapes_are_soon_left_alone(monkeypatch):
     recorded, looked = [], []
     record, new = compiled_file.Entry._record, compiled_file.Compiled._new_entry
     monkeypatch.setattr(compiled_file.Entry, "_record", lambda *a: recorded.append(1) or record(*a))
-    monkeypatch.setattr(
-        compiled_file.Compiled, "_new_entry", lambda *a: looked.append(1) or new(*a)
-    )
+    monkeypatch.setattr(compiled_file.Compiled, "_new_entry", lambda *a: looked.append(1) or new(*a))
     compiled = torch.compile(lambda x: x * 2)
     with pytest.warns(UserWarning, match="many kinds of arguments") as told:
         for _ in range(3):
@@ -569,8 +561,7 @@ def test_backward_and_optimizer_hooks_added_later():
             step.net[2].register_full_backward_hook(lambda m, gi, go: tuple(g * 2 for g in gi))
         if i == 8:
             step.opt.register_step_pre_hook(
-                lambda o, a, k: [p.grad.mul_(0.5) for g in o.param_groups for p in g["params"]]
-                and None
+                lambda o, a, k: [p.grad.mul_(0.5) for g in o.param_groups for p in g["params"]] and None
             )
 
     run_both(Step, between, calls=13)
@@ -588,9 +579,7 @@ def test_optimizer_state_cleared():
     run_both(Step, lambda step, i: step.opt.state.clear() if i == 5 else None, calls=10)
 
 
-@pytest.mark.parametrize(
-    "kind", ["OneCycleLR", "CosineAnnealingLR", "LambdaLR", "ReduceLROnPlateau"]
-)
+@pytest.mark.parametrize("kind", ["OneCycleLR", "CosineAnnealingLR", "LambdaLR", "ReduceLROnPlateau"])
 def test_schedulers_of_every_kind(kind):
     makers = {
         "OneCycleLR": lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.5, total_steps=20),

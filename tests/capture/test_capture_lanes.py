@@ -46,13 +46,7 @@ def test_only_what_the_update_alone_reads_runs_beside(program):
     update = [i for i, ins in enumerate(code) if ins.name == "sgd_update"]
     beside = [i for i, lane in enumerate(branches.lane) if lane]
     assert beside and branches.waits == set(update)
-    assert {code[i].name for i in beside} <= {
-        "mm_tn",
-        "sum",
-        "conv_grad_weight",
-        "conv_grads",
-        "linear_grads",
-    }
+    assert {code[i].name for i in beside} <= {"mm_tn", "sum", "conv_grad_weight", "conv_grads", "linear_grads"}
     for i in beside:
         written = {s.storage.number for s in code[i].outputs}
         for j, ins in enumerate(code):

@@ -64,9 +64,7 @@ def test_compiled_layer_equals_eager(row: Layer) -> None:
             for a, b in zip(*found):
                 assert (a is None) == (b is None)
                 if a is not None:
-                    np.testing.assert_allclose(
-                        b.detach().numpy(), a.detach().numpy(), rtol=1e-5, atol=1e-6
-                    )
+                    np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=1e-5, atol=1e-6)
             for a, b in zip(plain.buffers(), other.buffers()):
                 np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-5, atol=1e-6)
     told = compiled._compiled.why()

@@ -205,6 +205,4 @@ def test_a_step_on_the_gpu_equals_the_eager_one(dtype):
     assert "layout" in dict(compiled.replays[-1].program.history)
     for p, q in zip(nets[0].parameters(), nets[1].parameters()):
         assert p.stride() == q.stride() and p.grad.stride() == q.grad.stride()
-        np.testing.assert_allclose(
-            q.detach().cpu().numpy(), p.detach().cpu().numpy(), rtol=3e-2, atol=3e-2
-        )
+        np.testing.assert_allclose(q.detach().cpu().numpy(), p.detach().cpu().numpy(), rtol=3e-2, atol=3e-2)

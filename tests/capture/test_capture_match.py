@@ -83,8 +83,7 @@ def _operand_written_before_the_first_and_the_second(x):
 
 
 REFUSED = {
-    f.__name__.strip("_"): f
-    for f in (_second_reader, _result, _view, _view_that_is_a_result, _written_in_between)
+    f.__name__.strip("_"): f for f in (_second_reader, _result, _view, _view_that_is_a_result, _written_in_between)
 }
 
 
@@ -205,9 +204,7 @@ def test_the_index_is_kept_while_instructions_change():
     order = {ins: k for k, ins in enumerate(i for i in index.code if i is not None)}
     for table in ("reads", "writes"):
         mine, fresh = getattr(index, table), getattr(again, table)
-        moved = {
-            n: {order[index.code[at]] for at in places} for n, places in mine.items() if places
-        }
+        moved = {n: {order[index.code[at]] for at in places} for n, places in mine.items() if places}
         assert moved == {n: places for n, places in fresh.items() if places}
     check(fn, again.program, Y / 8, rtol=1e-5)  # so that exponents of exponents stay small
 
@@ -230,8 +227,7 @@ def test_what_crosses_from_a_call_to_its_backward_is_not_read_again():
     kernel = KERNELS["times_exp"]
     backward = {ins.name for ins in program.instructions[program.hand_over :]}
 
-    @rule(kernel, times=first("mul"), exp=reader("exp", of="times", stays=True),
-          slope=reader("mul", of="exp"))  # fmt: skip
+    @rule(kernel, times=first("mul"), exp=reader("exp", of="times", stays=True), slope=reader("mul", of="exp"))
     def again(m):
         made = joined(kernel, m.times.inputs, {}, m.slope.outputs)
         return {"slope": made}
@@ -245,10 +241,7 @@ def test_values_are_near_where_they_are_numbers():
 
     a = np.array([1.0, np.inf, -np.inf, np.nan, 0.0], np.float32)
     same, wrong = a.copy(), np.array([1.0, np.inf, np.inf, np.nan, 0.0], np.float32)
-    for near in (
-        lambda x, y: are_near(np, x, y, 1e-3, lambda v: v),
-        lambda x, y: differ_little(x, y, 1e-3),
-    ):
+    for near in (lambda x, y: are_near(np, x, y, 1e-3, lambda v: v), lambda x, y: differ_little(x, y, 1e-3)):
         assert near(a, same)
         assert not near(a, wrong) and not near(np.nan_to_num(a), a)
         assert not near(a + np.float32([1, 0, 0, 0, 0]), a)

@@ -42,9 +42,7 @@ class Attention(nn.Module):
 
 
 def mlp():
-    net = nn.Sequential(
-        *[m for _ in range(6) for m in (nn.Linear(128, 128), nn.ReLU())], nn.Linear(128, 10)
-    )
+    net = nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(128, 128), nn.ReLU())], nn.Linear(128, 10))
     return net, torch.randn(1024, 128), torch.randint(0, 10, (1024,))
 
 
@@ -91,9 +89,7 @@ class Meter:
         for o in out if isinstance(out, (tuple, list)) else (out,):
             root = root_array(o)
             if isinstance(root, np.ndarray) and id(root) not in known | self.roots.keys():
-                self.roots[id(root)] = weakref.ref(
-                    root, functools.partial(self.gone, id(root), root.nbytes)
-                )
+                self.roots[id(root)] = weakref.ref(root, functools.partial(self.gone, id(root), root.nbytes))
                 self.now += root.nbytes
                 self.peak = max(self.peak, self.now)
         return out
@@ -206,7 +202,7 @@ def blocks(checkpointed, drop=0.0):
     torch.manual_seed(0)
     net = nn.Sequential(
         *[nn.Sequential(nn.Linear(32, 256), nn.GELU(), nn.Dropout(drop), nn.Linear(256, 32)) for _ in range(6)]
-    )  # fmt: skip
+    )
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
 
     def step(x):
@@ -283,9 +279,7 @@ def test_a_program_says_what_it_needs():
     spans = program.lifetimes()
     live = [s for s in program.storages if s.number in spans and s.kind == "made"]
     for moment in range(len(program)):
-        assert most >= sum(
-            s.nbytes for s in live if spans[s.number][0] <= moment <= spans[s.number][1]
-        )
+        assert most >= sum(s.nbytes for s in live if spans[s.number][0] <= moment <= spans[s.number][1])
     assert most == sum(s.nbytes for s in alive) <= program.arena_bytes
     text = str(program)
     assert "alive at once" in text and "the largest:" in text

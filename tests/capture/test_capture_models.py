@@ -209,9 +209,7 @@ class LowPrecision(Task):
 
 class Parametrised(Task):
     def build(self):
-        self.model = nn.Sequential(
-            nn.utils.parametrizations.weight_norm(nn.Linear(4, 5)), nn.Tanh(), nn.Linear(5, 3)
-        )
+        self.model = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(4, 5)), nn.Tanh(), nn.Linear(5, 3))
         self.opt = torch.optim.SGD(self.model.parameters(), lr=0.05)
 
 

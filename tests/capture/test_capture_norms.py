@@ -256,14 +256,7 @@ def test_programs_of_the_cpu_are_left_alone():
 
 CASES = [
     (shape, last)
-    for shape in [
-        (4, 64, 9, 7),
-        (2, 24, 5, 5),
-        (3, 7, 3, 3),
-        (128, 512, 2, 2),
-        (16, 130),
-        (2, 8, 40),
-    ]
+    for shape in [(4, 64, 9, 7), (2, 24, 5, 5), (3, 7, 3, 3), (128, 512, 2, 2), (16, 130), (2, 8, 40)]
     for last in (False, True)
     if len(shape) == 4 or not last
 ]
@@ -352,6 +345,4 @@ def test_a_residual_step_on_the_gpu_equals_the_eager_one(inplace, last):
         np.testing.assert_allclose(b.item(), a.item(), rtol=1e-3)
     assert compiled.replays, compiled.why()
     for p, q in zip(nets[0].state_dict().values(), nets[1].state_dict().values()):
-        np.testing.assert_allclose(
-            q.float().cpu().numpy(), p.float().cpu().numpy(), rtol=2e-3, atol=2e-3
-        )
+        np.testing.assert_allclose(q.float().cpu().numpy(), p.float().cpu().numpy(), rtol=2e-3, atol=2e-3)

@@ -26,9 +26,7 @@ def _thrice(leaf: Any) -> None:
 CHANGES: dict[str, Callable[[Any, Any, int], Any]] = {
     "nothing": lambda p, t, i: None,
     "a hook of the leaf": lambda p, t, i: p.register_hook(_halve) if i == 5 else None,
-    "a hook after accumulation": lambda p, t, i: (
-        p.register_post_accumulate_grad_hook(_thrice) if i == 5 else None
-    ),
+    "a hook after accumulation": lambda p, t, i: (p.register_post_accumulate_grad_hook(_thrice) if i == 5 else None),
     "a hook of the result": lambda p, t, i: t.register_hook(_halve),
     "a hook of the node": lambda p, t, i: t.grad_fn.register_hook(
         lambda gi, go: tuple(None if g is None else g * 0.5 for g in gi)

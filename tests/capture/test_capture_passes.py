@@ -256,8 +256,7 @@ def _both_returned(y):
 
 FUNCTIONS = {
     "softmax by hand": lambda x: (
-        (x - x.max(1, keepdim=True)[0]).exp()
-        / (x - x.max(1, keepdim=True)[0]).exp().sum(1, keepdim=True)
+        (x - x.max(1, keepdim=True)[0]).exp() / (x - x.max(1, keepdim=True)[0]).exp().sum(1, keepdim=True)
     ),
     "views": lambda x: x.t().reshape(2, 6)[:, ::2].flip(0) * 2,
     "in place": lambda x: (x * 2).add_(1).mul_(x).relu_(),
@@ -355,9 +354,7 @@ def test_kernels_that_draw_say_so():
         except (OSError, TypeError):
             continue
         if ".stream(" in text or "stream." in text:
-            marked = (
-                kernel.random or "stream" in attribute_names(kernel.generic) or "stream," in text
-            )
+            marked = kernel.random or "stream" in attribute_names(kernel.generic) or "stream," in text
             assert marked, kernel.name
 
 
@@ -421,9 +418,7 @@ def test_fused_text():
 
     program = for_gpu(fuse_pointwise, record(lambda x: (x * 2 + 1).relu(), X))
     text = text_of(program.instructions[0].attrs["steps"], expression_of, ["in0"])
-    assert (
-        "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
-    )
+    assert "const auto t0 = [&] { const auto x = in0; const T y = T(2.0); return x * y; }();" in text
     assert text.endswith("return t2; }()")
 
 
@@ -483,9 +478,8 @@ def test_relu_that_others_read_stays():
 
 def test_deterministic_mode_keeps_every_bit():
     net = torch.nn.Sequential(
-        torch.nn.Conv2d(2, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
-        torch.nn.Linear(36, 3),
-    )  # fmt: skip
+        torch.nn.Conv2d(2, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(36, 3)
+    )
 
     def fn(x):
         net.zero_grad()

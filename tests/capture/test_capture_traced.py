@@ -293,9 +293,7 @@ def test_equals_eager_on_every_device(name, device):
 
 def test_networks_with_state_and_random_numbers():
     def net():
-        return nn.Sequential(
-            nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.4), nn.Linear(16, 3)
-        )
+        return nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.4), nn.Linear(16, 3))
 
     assert compare(branching, net=net, calls=20) > 100
 
@@ -319,9 +317,7 @@ def test_after_learning_no_kernel_is_run_by_python():
     for _ in range(5):
         compiled(x, y)
     launched = sum(path.runs for path in compiled.parts) - before
-    assert (
-        launched == 5 * 2
-    )  # up to the branch, and up to the step: less is behind it than is worth a program
+    assert launched == 5 * 2  # up to the branch, and up to the step: less is behind it than is worth a program
     assert [path.misses for path in compiled.parts] == fallen
     assert compiled.why() and "test_capture_traced.py" in compiled.why()
     assert any("cross_entropy" in str(path.program) for path in compiled.parts)
@@ -537,9 +533,7 @@ def random_function(seed):
                 if act < 3:
                     pool.append((a + b, a * b * 0.5, torch.tanh(a - b))[act])
                 elif act == 3:
-                    pool.append(
-                        rng.choice((a.flip(0), a.reshape(3, 2).t()[:, :].reshape(2, 3), a[:]))
-                    )
+                    pool.append(rng.choice((a.flip(0), a.reshape(3, 2).t()[:, :].reshape(2, 3), a[:])))
                 elif act == 4:
                     rng.choice(pool[:1] + pool[2:]).add_(b.detach().clone())
                 elif act == 5:

@@ -43,9 +43,7 @@ def branching(x: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:.*is traced, because")
-def test_slower_than_eager_is_given_up_and_told_once(
-    timed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slower_than_eager_is_given_up_and_told_once(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     _always(monkeypatch, pays=False)
     step, x = torch.compile(branching), torch.ones(3)
     with pytest.warns(UserWarning) as said:
@@ -55,9 +53,7 @@ def test_slower_than_eager_is_given_up_and_told_once(
     assert len(told) == 1 and "reads" in told[0] and "it does not pay" in told[0]
     assert told[0].partition("because ")[2] == step.why()
     assert not step.parts and next(iter(step.entries.values())).traced is None
-    with pytest.raises(
-        RuntimeError, match="there is no program: calls run eagerly, because it reads"
-    ):
+    with pytest.raises(RuntimeError, match="there is no program: calls run eagerly, because it reads"):
         step.program()
 
 
@@ -95,9 +91,7 @@ STEPS = (
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.filterwarnings("ignore:.*is traced, because")
-def test_trials_in_between_change_nothing(
-    name: str, timed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_in_between_change_nothing(name: str, timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretches that are left to eager and stretches that are replayed take turns: values stay those of eager calls."""
     _always(monkeypatch, pays=True)
     test_capture_traced.compare(getattr(test_capture_traced, name), calls=36, replayed=False)
@@ -118,10 +112,7 @@ def test_calls_that_raise_leave_nothing_behind(timed: None) -> None:
         with pytest.raises(KeyError) as error:
             compiled(torch.ones(2) + i)
         x = torch.ones(2) + i
-        assert (
-            error.value.args[0].tolist()
-            == (((x * 2).tanh() + 2).exp() * ((x * 2).tanh() + 1)).tolist()
-        )
+        assert error.value.args[0].tolist() == (((x * 2).tanh() + 2).exp() * ((x * 2).tanh() + 1)).tolist()
         compiled(-torch.ones(2))
     assert not here.listeners and here.recorder is None and here.tracer is outer
     assert not [t for t in tracers if t is not outer]
@@ -187,9 +178,7 @@ def test_loops_are_traced_around_what_runs_eagerly(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.filterwarnings("ignore:compile")
-def test_kinds_of_arguments_that_never_come_again_are_not_recorded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_kinds_of_arguments_that_never_come_again_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = []
     made = torch.capture.compiled.Entry._record
     monkeypatch.setattr(
@@ -206,9 +195,7 @@ def test_kinds_of_arguments_that_never_come_again_are_not_recorded(
 
 
 @pytest.mark.filterwarnings("ignore:compile")
-def test_many_kinds_of_arguments_that_come_in_turn_run_eagerly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_kinds_of_arguments_that_come_in_turn_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a cache that grows with each token, and begins anew with each sentence."""
     recorded = []
     made = torch.capture.compiled.Entry._record

@@ -51,9 +51,7 @@ COMPUTE: dict[str, Callable[[Any], Any]] = {
     "named tuple": lambda x: Batch(x, x * 2).reward + Batch(reward=x, state=1.5).state,
     "typed tuple": lambda x: Sides(x).low * Sides(x)._replace(high=3.0).high,
     "own tuple": lambda x: Pair(x, x + 1)[1] * len(Pair(x)),
-    "deformed": lambda x: ops.deform_conv2d(
-        x.reshape(1, 2, 2, 2), x.reshape(1, 8, 1, 1), rl.ones(1, 2, 2, 2)
-    ),
+    "deformed": lambda x: ops.deform_conv2d(x.reshape(1, 2, 2, 2), x.reshape(1, 8, 1, 1), rl.ones(1, 2, 2, 2)),
 }
 
 

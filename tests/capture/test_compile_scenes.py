@@ -312,9 +312,7 @@ def test_arguments_that_shared_a_version_counter_when_they_were_recorded(fn) -> 
             out = step(x, y)
             try:
                 with torch.no_grad():
-                    (out if out.grad_fn is None else y if i == 6 else x if i == 8 else i + x).add_(
-                        1
-                    )
+                    (out if out.grad_fn is None else y if i == 6 else x if i == 8 else i + x).add_(1)
                 if out.requires_grad:
                     out.sum().backward()
                 told.append((x._version, y._version, out._version, y.tolist()))

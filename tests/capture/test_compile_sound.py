@@ -134,12 +134,7 @@ def test_a_driver_that_reads_text(tmp_path, monkeypatch) -> None:
 def test_a_driver_that_looks_for_its_files(monkeypatch) -> None:
     """CuPy's compiler asks a package beside it where headers lie, in the middle of trusted code and in C."""
     finder = {"__name__": "cuda.pathfinder.made", "os": os}
-    exec(
-        compile(
-            "def find():\n    return os.path.join(os.getcwd(), 'include')", "finder.py", "exec"
-        ),
-        finder,
-    )
+    exec(compile("def find():\n    return os.path.join(os.getcwd(), 'include')", "finder.py", "exec"), finder)
     made = {"__name__": "rushlight.core.made", "find": finder["find"]}
     exec(compile("def double(x):\n    find()\n    return x * 2", "<made>", "exec"), made)
     monkeypatch.setattr(torch, "made", made["double"], raising=False)

@@ -39,9 +39,7 @@ def test_what_fullgraph_says(device: str) -> None:
     """Not words about values that are read: nothing is read here."""
     base, ones = torch.arange(100.0, device=device).reshape(25, 4), torch.ones(3, 4, device=device)
     step = torch.compile(WAYS["values"], fullgraph=True)
-    with pytest.raises(
-        RuntimeError, match="as_strided, .* around an argument, at .*its clone()"
-    ) as said:
+    with pytest.raises(RuntimeError, match="as_strided, .* around an argument, at .*its clone()") as said:
         step(ones, base[3:6])
     assert "item()" not in str(said.value) and "where()" not in str(said.value)
     inside = torch.compile(lambda y: y.clone().as_strided((2, 2), (4, 1), 3) * 2, fullgraph=True)

@@ -361,9 +361,7 @@ def _trial(name, dtype):
     """Arrays and options of a joined kernel."""
 
     def some(*shape):
-        return np.round(np.random.RandomState(len(shape)).randn(*shape) * 8).astype(dtype) / dtype(
-            8
-        )
+        return np.round(np.random.RandomState(len(shape)).randn(*shape) * 8).astype(dtype) / dtype(8)
 
     x = some(4, 6)
     stat = np.ones((4, 1), np.float32 if dtype != np.float64 else np.float64)
@@ -378,11 +376,8 @@ def _trial(name, dtype):
         "group_norm_silu": (images, group),
         "group_norm_silu_grad": ([some(2, 4, 3), *images, stat, stat], group),
         "rotary": ([x, some(6), some(1, 6)], {"back": True, "order": (0, 1)}),
-        "embedding_add": (
-            [x, np.array([[0, 3], [1, 1]]), some(2, 6)],
-            {"padding_idx": -1, "scale_by_freq": False},
-        ),
-    }[name]  # fmt: skip
+        "embedding_add": ([x, np.array([[0, 3], [1, 1]]), some(2, 6)], {"padding_idx": -1, "scale_by_freq": False}),
+    }[name]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])

@@ -152,8 +152,7 @@ def test_what_an_operand_holds(operand, kind):
 
 
 @pytest.mark.parametrize(
-    ("shape", "turn"),
-    [((7, 1, 1, 8), (15, 7)), ((3, 5, 8), (1, 15)), ((3, 1, 8), (5, 3)), ((7, 1, 5, 8), None)],
+    ("shape", "turn"), [((7, 1, 1, 8), (15, 7)), ((3, 5, 8), (1, 15)), ((3, 1, 8), (5, 3)), ((7, 1, 5, 8), None)]
 )
 def test_rows_that_take_turns(shape, turn):
     assert turn_of(slot(shape), (7, 3, 5, 8)) == turn

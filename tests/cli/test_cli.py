@@ -56,10 +56,9 @@ def test_training_says_what_it_does(trained: Path) -> None:
     said = (trained / "said").read_text()
     assert re.search(r"^Training on cpu: |^Training on cuda:0 \(", said)
     assert (
-        "Images: 108 to train, 12 to choose the best epoch and 36 to test of" in said
-        and "3x20x20, 3 classes" in said
+        "Images: 108 to train, 12 to choose the best epoch and 36 to test of" in said and "3x20x20, 3 classes" in said
     )
-    assert len(re.findall(r"^epoch \d/6  loss [\d.]+  accuracy [\d.]+%  validation", said, re.M)) == 6  # fmt: skip
+    assert len(re.findall(r"^epoch \d/6  loss [\d.]+  accuracy [\d.]+%  validation", said, re.M)) == 6
     found = re.search(r"Accuracy of the network on the 36 test images: ([\d.]+)%", said)
     assert found and float(found[1]) > 90
     for kind in CLASSES:
@@ -74,10 +73,7 @@ def test_training_leaves_its_files(trained: Path) -> None:
     assert {"train_loss", "val_accuracy", "lr", "images_per_second"} <= lines[0].keys()
     result = json.loads((out / "test.json").read_text())
     assert result["images"] == 36 and np.array(result["confusion"]).sum() == 36
-    assert (
-        result["best_epoch"]
-        == max(lines, key=lambda x: (x["val_accuracy"], -x["val_loss"]))["epoch"]
-    )
+    assert result["best_epoch"] == max(lines, key=lambda x: (x["val_accuracy"], -x["val_loss"]))["epoch"]
     assert list(result["per_class"]) == list(CLASSES)
     assert len(list(out.glob("events.out.tfevents.*"))) == 1
     assert "conv1.weight" in rl.load(out / "best.pth")["model"]
@@ -105,9 +101,7 @@ def test_quiet_and_a_flat_folder(tmp_path, capsys) -> None:
     assert len(out.splitlines()) == 8
 
 
-@pytest.mark.parametrize(
-    "name", ["adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam"]
-)
+@pytest.mark.parametrize("name", ["adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam"])
 def test_every_optimizer(trained: Path, tmp_path, capsys, name: str) -> None:
     code, out, _ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp",
                         "--epochs", 1, "--optimizer", name, "--quiet", "--out", tmp_path / "o")  # fmt: skip
@@ -118,9 +112,7 @@ def test_every_optimizer(trained: Path, tmp_path, capsys, name: str) -> None:
 def test_every_schedule(trained: Path, tmp_path, capsys, name: str) -> None:
     code, *_ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp", "--epochs",
                     4, "--lr", "0.1", "--schedule", name, "--quiet", "--out", tmp_path / "o")  # fmt: skip
-    rates = [
-        json.loads(x)["lr"] for x in (tmp_path / "o" / "metrics.jsonl").read_text().splitlines()
-    ]
+    rates = [json.loads(x)["lr"] for x in (tmp_path / "o" / "metrics.jsonl").read_text().splitlines()]
     assert code == 0
     if name == "none":
         assert rates == [0.1] * 4
@@ -177,8 +169,7 @@ def test_predict_on_files_of_many_kinds(trained: Path, tmp_path, capsys) -> None
 
 def test_predict_a_light_picture_of_dark_ones(tmp_path, capsys) -> None:
     saved = tmp_path / "o"
-    code, *_ = call(capsys, "train", "--model", "mlp", "--epochs", 1, "--batch-size", 512, "--quiet",
-                    "--out", saved)  # fmt: skip
+    code, *_ = call(capsys, "train", "--model", "mlp", "--epochs", 1, "--batch-size", 512, "--quiet", "--out", saved)
     assert code == 0
     from rushlight.vision.datasets import FashionMini
 
@@ -254,10 +245,7 @@ def test_folders_that_cannot_be_used(tmp_path, capsys) -> None:
     broken.write_text("no image")
     said = train("--data", tmp_path / "broken", "--strict")
     assert f"the first is {broken} (broken: it is not an image that Pillow can read)" in said
-    for path in [
-        *(tmp_path / "broken" / "dots").iterdir(),
-        *(tmp_path / "broken" / "bars").iterdir(),
-    ]:
+    for path in [*(tmp_path / "broken" / "dots").iterdir(), *(tmp_path / "broken" / "bars").iterdir()]:
         path.write_text("no image")
     said = train("--data", tmp_path / "broken")
     assert "classes 'bars', 'dots' have no picture that can be used (10 of 10 left out" in said
@@ -266,16 +254,7 @@ def test_folders_that_cannot_be_used(tmp_path, capsys) -> None:
     said = refused(capsys, "train", "--data", tmp_path / "few", "--out", tmp_path / "file" / "x")
     assert "Not a directory" in said
     assert "needs images of 16" in refused(
-        capsys,
-        "train",
-        "--data",
-        _flat(tmp_path),
-        "--model",
-        "lenet",
-        "--size",
-        12,
-        "--out",
-        tmp_path / "o",
+        capsys, "train", "--data", _flat(tmp_path), "--model", "lenet", "--size", 12, "--out", tmp_path / "o"
     )
 
 
@@ -292,9 +271,7 @@ def test_models_that_cannot_be_used(trained: Path, tmp_path, capsys) -> None:
     (tmp_path / "half.pth").write_bytes(whole[: len(whole) // 2])
     assert "cannot be read" in refused(capsys, "predict", tmp_path / "half.pth", "x.png")
     rl.save({"fc.weight": rl.ones(2)}, tmp_path / "weights.pth")
-    assert "not one that `rushlight train` wrote" in refused(
-        capsys, "eval", tmp_path / "weights.pth"
-    )
+    assert "not one that `rushlight train` wrote" in refused(capsys, "eval", tmp_path / "weights.pth")
     content = rl.load(trained / "out" / "best.pth")
     rl.save({**content, "model": {}}, tmp_path / "bare.pth")
     assert "do not fit" in refused(capsys, "predict", tmp_path / "bare.pth", "x.png")
@@ -309,9 +286,7 @@ def test_eval_on_other_data(trained: Path, tmp_path, capsys) -> None:
     assert "28 pixels" in said or "classes" in said or "class '" in said
     write_pictures(tmp_path / "other", 5)
     (tmp_path / "other" / "dots").rename(tmp_path / "other" / "spots")
-    assert "class 'spots', but the network knows 3" in refused(
-        capsys, "eval", model, "--data", tmp_path / "other"
-    )
+    assert "class 'spots', but the network knows 3" in refused(capsys, "eval", model, "--data", tmp_path / "other")
     code, out, _ = call(capsys, "eval", model, "--data", write_pictures(tmp_path / "more", 10))
     assert code == 0 and "on the 6 test images" in out
 
@@ -337,9 +312,7 @@ def test_predict_refuses_what_is_no_image(trained: Path, tmp_path, capsys) -> No
 def test_version_and_help(capsys, monkeypatch) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])
-    assert (
-        end.value.code == 0 and capsys.readouterr().out == f"rushlight {rl.version.__version__}\n"
-    )
+    assert end.value.code == 0 and capsys.readouterr().out == f"rushlight {rl.version.__version__}\n"
     code, out, _ = call(capsys)
     assert code == 2 and "train" in out and "predict" in out
     monkeypatch.setenv("COLUMNS", "80")
@@ -360,18 +333,14 @@ def test_version_and_help(capsys, monkeypatch) -> None:
 def test_devices(capsys) -> None:
     code, out, err = call(capsys, "devices")
     assert code == 0 and err == ""
-    assert re.search(
-        rf"^cpu  +.*\n +\d+ cores, [\d.]+ GiB memory, {rl.get_num_threads()} threads?\b", out, re.M
-    )
+    assert re.search(rf"^cpu  +.*\n +\d+ cores, [\d.]+ GiB memory, {rl.get_num_threads()} threads?\b", out, re.M)
     assert "NumPy" in out and "engine" in out
     if rl.cuda.is_available():
         assert f"cuda:0   {rl.cuda.get_device_name(0)}  (default)" in out
     else:
         assert "(default)" in out.splitlines()[2]
         assert "not usable" in out
-        assert (
-            "pip install 'rushlight[cuda]'" in out
-        ) == has_nvidia()  # no advice that cannot help
+        assert ("pip install 'rushlight[cuda]'" in out) == has_nvidia()  # no advice that cannot help
 
 
 def test_devices_hidden(capsys, monkeypatch) -> None:
@@ -385,8 +354,7 @@ def test_a_reader_that_leaves(trained: Path) -> None:
 
     from cli_help import COMMAND, environment
 
-    process = subprocess.Popen([*COMMAND, "--help"], env=environment(), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)  # fmt: skip
+    process = subprocess.Popen([*COMMAND, "--help"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
@@ -404,6 +372,5 @@ def test_the_package_is_quick_to_say_no(capsys) -> None:
 
     from cli_help import environment
 
-    done = subprocess.run([sys.executable, "-c", script], env=environment(), text=True,
-                          capture_output=True)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), text=True, capture_output=True)
     assert done.stdout == "[]\n", done.stderr

@@ -20,15 +20,11 @@ def places(labels: list[str], monkeypatch) -> None:
 def test_two_thread_counts(tmp_path, capsys, monkeypatch) -> None:
     places(["1 thread", "2 threads"], monkeypatch)
     before = rl.get_num_threads()
-    code = main(
-        ["bench", "--seconds", "2", "--widths", "1,2", "--batches", "1,8", "--out", str(tmp_path)]
-    )
+    code = main(["bench", "--seconds", "2", "--widths", "1,2", "--batches", "1,8", "--out", str(tmp_path)])
     assert code == 0
     assert rl.get_num_threads() == before
     out = capsys.readouterr().out
-    assert (
-        len(re.findall(r"^ +\d+ +\d+ +[\d,]+ +[\d,]+ +[\d.]+x", out, re.M)) >= 1
-    )  # more on an idle machine
+    assert len(re.findall(r"^ +\d+ +\d+ +[\d,]+ +[\d,]+ +[\d.]+x", out, re.M)) >= 1  # more on an idle machine
     assert "2 threads / 1 thread" in out
     assert "2 threads win from" in out or "2 threads never clearly beat 1 thread" in out
     if not rl.cuda.is_available():

@@ -20,7 +20,7 @@ from rushlight.cli.tasks.boxes import Box, Boxes, BoxesResult, Found, Outlines, 
 Image = pytest.importorskip("PIL.Image")
 
 
-def picture(seed: int, wide: int, high: int) -> tuple[np.ndarray, list[tuple[int, int, int, int, int]]]:  # fmt: skip
+def picture(seed: int, wide: int, high: int) -> tuple[np.ndarray, list[tuple[int, int, int, int, int]]]:
     """A dark picture with up to two blocks, warm or cold: (kind, x, y, wide, high)."""
     draw = np.random.default_rng(seed)
     pixels = draw.integers(0, 40, (high, wide, 3), dtype=np.uint8)
@@ -42,8 +42,8 @@ def write(root: Path, count: int) -> dict:
         wide, high = 64 + i % 7, 60
         pixels, boxes = picture(i, wide, high)
         Image.fromarray(pixels).save(root / "images" / f"{i}.png")
-        content["images"].append({"id": 100 + i, "file_name": f"{i}.png", "width": wide, "height": high})  # fmt: skip
-        content["annotations"] += [{"image_id": 100 + i, "category_id": (3, 7)[k], "bbox": box} for k, *box in boxes]  # fmt: skip
+        content["images"].append({"id": 100 + i, "file_name": f"{i}.png", "width": wide, "height": high})
+        content["annotations"] += [{"image_id": 100 + i, "category_id": (3, 7)[k], "bbox": box} for k, *box in boxes]
     (root / "boxes.json").write_text(json.dumps(content))
     return content
 
@@ -83,7 +83,7 @@ def test_parts_of_coco(tmp_path) -> None:
     assert [s.part for s in list_pictures(str(tmp_path)).samples] == ["train"] * 4 + ["val"] * 2
     (tmp_path / "b" / "annotations").mkdir(parents=True)
     for part in ("train", "valid"):
-        (tmp_path / part / "boxes.json").rename(tmp_path / "b" / "annotations" / f"instances_{part[:5]}2017.json")  # fmt: skip
+        (tmp_path / part / "boxes.json").rename(tmp_path / "b" / "annotations" / f"instances_{part[:5]}2017.json")
         (tmp_path / part / "images").rename(tmp_path / "b" / f"{part[:5]}2017")
     (tmp_path / "b" / "annotations" / "captions.json").write_text("[]")
     found = list_pictures(str(tmp_path / "b"))
@@ -120,10 +120,7 @@ def test_what_is_wrong_with_files(tmp_path) -> None:
     assert "another shape" in task.misfit(found.samples[1].target, 65, 60, 96)
     assert not task.misfit(found.samples[2].target, 66, 60, 96)
     kind = content["annotations"][0].pop("category_id")
-    for changed, says in (
-        ({}, "it lacks 'category_id'"),
-        ({"category_id": 77}, "no category has the id 77"),
-    ):
+    for changed, says in (({}, "it lacks 'category_id'"), ({"category_id": 77}, "no category has the id 77")):
         content["annotations"][0].update(changed)
         file.write_text(json.dumps(content))
         with pytest.raises(UsageError, match=says):
@@ -149,9 +146,9 @@ def test_what_is_wrong_with_files(tmp_path) -> None:
 
 def test_average_precision_by_hand() -> None:
     true = np.array([[0, 0.0, 0, 0.5, 0.5], [0, 0.5, 0.5, 1, 1], [1, 0, 0.5, 0.5, 1]])
-    found = np.array([
-        [0, 0.9, 0.0, 0, 0.5, 0.5], [0, 0.8, 0.05, 0, 0.5, 0.5], [1, 0.7, 0.6, 0.6, 1, 1], [0, 0.4, 0.5, 0.5, 1, 1],
-    ])  # fmt: skip
+    found = np.array(
+        [[0, 0.9, 0.0, 0, 0.5, 0.5], [0, 0.8, 0.05, 0, 0.5, 0.5], [1, 0.7, 0.6, 0.6, 1, 1], [0, 0.4, 0.5, 0.5, 1, 1]]
+    )
     assert overlaps(found[:, 2:], true[:, 1:])[1, 0] == pytest.approx(0.9)
     assert matched(found, true, 0.5).tolist() == [0, -1, -1, 1]  # a double is no hit
     result = BoxesResult(["a", "b"], [found], [true], np.ones(1))
@@ -187,7 +184,7 @@ def test_the_losses_are_those_of_fcos() -> None:
     given = {"cls_logits": out[..., :2], "bbox_ctrness": out[..., 2:3], "bbox_regression": reach}
     targets = [{"labels": one[:, 0].long(), "boxes": one[:, 1:]} for one in y]
     theirs = net.decoder.head.compute_loss(targets, given, anchors, matched_at)
-    assert sum(v.item() for v in theirs.values()) == pytest.approx((apart.sum() / count.sum()).item(), rel=1e-5)  # fmt: skip
+    assert sum(v.item() for v in theirs.values()) == pytest.approx((apart.sum() / count.sum()).item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("fit", ["squash", "pad"])
@@ -236,7 +233,5 @@ def test_an_answer_is_told_in_pixels_of_its_picture(fit, wide, high) -> None:
 )
 def test_what_does_not_go_with_boxes(tmp_path, capsys, more, says) -> None:
     write(tmp_path / "set", 6)
-    assert (
-        main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
-    )
+    assert main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
     assert says in capsys.readouterr().err

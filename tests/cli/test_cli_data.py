@@ -72,11 +72,7 @@ def test_parts(photos: Path, tmp_path) -> None:
     write_pictures(tmp_path / "p" / "train", 10)
     write_pictures(tmp_path / "p" / "valid", 4, first=50)
     images = load(tmp_path / "p")
-    assert (len(images.train), len(images.val), len(images.test)) == (
-        30,
-        12,
-        12,
-    ) and not images.honest
+    assert (len(images.train), len(images.val), len(images.test)) == (30, 12, 12) and not images.honest
     assert any("There is no test part" in note for note in images.notes)
     write_pictures(tmp_path / "p" / "test", 3, first=80)
     images = load(tmp_path / "p")
@@ -84,9 +80,7 @@ def test_parts(photos: Path, tmp_path) -> None:
     # The same picture in training and in the test: it is left out of the training.
     (tmp_path / "p" / "train" / "dots" / "x.png").write_bytes((tmp_path / "p" / "test" / "dots" / "80.png").read_bytes())  # fmt: skip
     images = load(tmp_path / "p")
-    assert (
-        len(images.test) == 9 and len(images.train) == 30 and images.problems[0].kind == "duplicate"
-    )
+    assert len(images.test) == 9 and len(images.train) == 30 and images.problems[0].kind == "duplicate"
 
 
 def test_the_split_stays_when_pictures_come(photos: Path, tmp_path) -> None:
@@ -115,9 +109,7 @@ def test_bombs_are_refused_before_they_are_decoded(tmp_path, monkeypatch) -> Non
     Image.fromarray(np.zeros((60, 60), np.uint8)).save(tmp_path / "big.png")
     for limit in (3000, 1000):  # a warning of Pillow's, and an error of its
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
-        monkeypatch.setattr(
-            "PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("it was decoded")
-        )
+        monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("it was decoded"))
         with pytest.raises(TooLarge, match="too large an image"):
             open_picture(str(tmp_path / "big.png"))
 
@@ -147,7 +139,7 @@ def test_caches_give_the_same_pixels(photos: Path, kind: str, monkeypatch) -> No
         images = load(photos, cache=kind)
         if kind != "none":  # epochs do not decode any more
             with monkeypatch.context() as patch:
-                patch.setattr("rushlight.cli.data.cache.open_picture", lambda path: pytest.fail("decoded again"))  # fmt: skip
+                patch.setattr("rushlight.cli.data.cache.open_picture", lambda path: pytest.fail("decoded again"))
                 found = [images.train[i][0] for i in range(5)]
         else:
             found = [images.train[i][0] for i in range(5)]
@@ -164,10 +156,7 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
 
     first, _ = look()
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "rushlight.cli.data.folders.read_picture",
-            lambda path: pytest.fail("it was decoded again"),
-        )
+        patch.setattr("rushlight.cli.data.folders.read_picture", lambda path: pytest.fail("it was decoded again"))
         second, _ = look()
     assert all((first.store[i] == second.store[i]).all() for i in range(18))
     changed = folder / "dots" / "3.png"
@@ -184,16 +173,16 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
 
 
 def test_recipes_by_size() -> None:
-    def of(count: int, gpu: bool = False, weights: str | None = None, model: str | None = None) -> dict:  # fmt: skip
+    def of(count: int, gpu: bool = False, weights: str | None = None, model: str | None = None) -> dict:
         from rushlight.cli.data.files import Listing, Sample
 
         listing = Listing("x", [Sample("", 0, "")] * count, ["a", "b"], "", 0)
         return recipe_for(Source("x", listing), gpu, weights, model).settings
 
     few, scratch = of(300), of(300, weights="none")
-    assert (few["model"], few["weights"], few["size"], few["augment"]) == ("resnet18_small", "own", 64, "auto")  # fmt: skip
+    assert (few["model"], few["weights"], few["size"], few["augment"]) == ("resnet18_small", "own", 64, "auto")
     assert (scratch["weights"], scratch["augment"], scratch["head_lr"]) == ("none", "strong", None)
-    assert few["lr"] < few["head_lr"] and few["epochs"] is None and few["minutes"] < of(5000)["minutes"]  # fmt: skip
+    assert few["lr"] < few["head_lr"] and few["epochs"] is None and few["minutes"] < of(5000)["minutes"]
     assert of(300, gpu=True)["size"] > few["size"] and of(300, model="vgg11")["weights"] == "none"
     assert of(5000, weights="none")["mixup"] > 0
     assert (of(100_000)["optimizer"], of(100_000)["weights"]) == ("sgd", "none")
@@ -238,9 +227,7 @@ def test_classes_of_few_pictures(tmp_path) -> None:
     for name in ("dots", "plain"):
         for path in (root / name).iterdir():
             path.write_bytes(b"no picture")
-    with pytest.raises(
-        UsageError, match=r"needs two classes or more, and classes 'dots', 'none either'.*left out"
-    ):
+    with pytest.raises(UsageError, match=r"needs two classes or more, and classes 'dots', 'none either'.*left out"):
         load(root)
 
 
@@ -261,9 +248,7 @@ def test_no_test_part(photos: Path) -> None:
 
 def test_variety_grows_once_it_overfits() -> None:
     line = {"epoch": 1, "train_accuracy": 0.99, "val_accuracy": 0.85}
-    assert overfits([line], "accuracy") and overfits(
-        [line, {**line, "val_accuracy": 0.99}], "accuracy"
-    )
+    assert overfits([line], "accuracy") and overfits([line, {**line, "val_accuracy": 0.99}], "accuracy")
     others = [{**line, "train_accuracy": 0.9}, {**line, "val_accuracy": 0.95}]
     assert not overfits(others, "accuracy") and not overfits([], "accuracy")
     assert not overfits([{"epoch": 1, "train_accuracy": 1.0}], "accuracy")
@@ -279,35 +264,19 @@ def test_schedules_go_on_along_a_longer_curve() -> None:
 def test_scores() -> None:
     truth = np.array([0, 0, 0, 1, 1, 2])
     answers = np.array([0, 0, 1, 1, 1, 0])
-    result = ClassResult(
-        ["a", "b", "c"], truth, answers, np.full(6, 0.5), np.ones(6, bool), np.zeros(6)
-    )
+    result = ClassResult(["a", "b", "c"], truth, answers, np.full(6, 0.5), np.ones(6, bool), np.zeros(6))
     assert result.accuracy == pytest.approx(4 / 6) and result.top5 == 1
     assert result.per_class().tolist() == pytest.approx([2 / 3, 1, 0])
     assert result.precision().tolist() == pytest.approx([2 / 3, 2 / 3, 0])
     assert result.f1().tolist() == pytest.approx([2 / 3, 0.8, 0])
     assert result.calibration()[0] == pytest.approx(4 / 6 - 0.5)
-    assert wilson(8, 10) == pytest.approx(
-        (0.4901625, 0.9433178)
-    )  # R: prop.test(8, 10, correct=FALSE)
+    assert wilson(8, 10) == pytest.approx((0.4901625, 0.9433178))  # R: prop.test(8, 10, correct=FALSE)
     assert result.at_chance() and wilson(0, 0) == (0.0, 1.0)
 
 
 # -- flags -----------------------------------------------------------------------------------------
 
-FLAGS = [
-    "--size",
-    "16",
-    "--model",
-    "lenet",
-    "--width",
-    "1",
-    "--epochs",
-    "2",
-    "--batch-size",
-    "16",
-    "--quiet",
-]
+FLAGS = ["--size", "16", "--model", "lenet", "--width", "1", "--epochs", "2", "--batch-size", "16", "--quiet"]
 
 
 @pytest.mark.parametrize(
@@ -335,10 +304,7 @@ def test_flags(photos: Path, tmp_path, capsys, more: list[str]) -> None:
 def test_accumulated_steps_are_large_steps(photos: Path, tmp_path) -> None:
     common = ["train", "--data", str(photos), "--size", "16", "--model", "mlp", "--epochs", "1", "--quiet",
               "--augment", "none", "--optimizer", "sgd", "--lr", "0.01", "--no-compile"]  # fmt: skip
-    for name, parts in (
-        ("a", ["--batch-size", "16"]),
-        ("b", ["--batch-size", "8", "--accumulate", "2"]),
-    ):
+    for name, parts in (("a", ["--batch-size", "16"]), ("b", ["--batch-size", "8", "--accumulate", "2"])):
         assert main([*common, *parts, "--out", str(tmp_path / name)]) == 0
     a, b = (rl.load(tmp_path / name / "last.pth")["model"] for name in "ab")
     assert all(rl.allclose(a[k], b[k], rtol=1e-4, atol=1e-6) for k in a)
@@ -380,11 +346,9 @@ def _fallen(seed: int, noise: float) -> list[tuple[float, float]]:
 
 
 def test_the_rate_that_is_found_hardly_depends_on_luck() -> None:
-    found = [lr_find.useful(p, lr_find.smooth(p)) for p in (_fallen(seed, 0.15) for seed in range(10))]  # fmt: skip
+    found = [lr_find.useful(p, lr_find.smooth(p)) for p in (_fallen(seed, 0.15) for seed in range(10))]
     rates = [f.rate for f in found if f is not None]
-    assert (
-        len(rates) == 10 and max(rates) < 3 * min(rates) and 3e-4 < min(rates) < max(rates) < 1e-2
-    )
+    assert len(rates) == 10 and max(rates) < 3 * min(rates) and 3e-4 < min(rates) < max(rates) < 1e-2
     assert all(f.low <= f.rate <= f.high for f in found if f is not None)
 
 
@@ -400,7 +364,7 @@ def test_a_config_file(photos: Path, tmp_path, capsys) -> None:
     (tmp_path / "c.toml").write_text(
         f'[train]\ndata = "{photos}"\nsize = 16\nmodel = "mlp"\nepochs = 2\ncompile = false\nclass-weights = true\n'
     )
-    args = ["train", "--config", str(tmp_path / "c.toml"), "--epochs", "1", "--quiet", "--out", str(tmp_path / "o")]  # fmt: skip
+    args = ["train", "--config", str(tmp_path / "c.toml"), "--epochs", "1", "--quiet", "--out", str(tmp_path / "o")]
     assert main(args) == 0
     saved = json.loads((tmp_path / "o" / "args.json").read_text())
     assert saved["settings"]["epochs"] == 1 and saved["settings"]["class_weights"] is True
@@ -418,21 +382,12 @@ def test_weights_under_other_names(tmp_path) -> None:
     rl.save({"state_dict": state, "epoch": 3}, tmp_path / "w.pth")
     said = start_from(ours, str(tmp_path / "w.pth"), "resnet18")
     assert "the head is new" in said and rl.equal(ours.conv1.weight, theirs.conv1.weight)
-    rl.save({f"part{i}": v for i, v in enumerate(theirs.state_dict().values())
-             if v.dim()}, tmp_path / "o.pth")  # fmt: skip
+    rl.save({f"part{i}": v for i, v in enumerate(theirs.state_dict().values()) if v.dim()}, tmp_path / "o.pth")
     ours = build("resnet18", channels=3, size=64, classes=3, width=0.25)
     start_from(ours, str(tmp_path / "o.pth"), "resnet18")
     assert rl.equal(ours.layer4[1].bn2.running_var, theirs.layer4[1].bn2.running_var)
-    assert (
-        _renamed("resnet.encoder.stages.1.layers.0.layer.1.convolution.weight")
-        == "layer2.0.conv2.weight"
-    )
-    assert (
-        _renamed("resnet.encoder.stages.2.layers.0.shortcut.normalization.bias")
-        == "layer3.0.downsample.1.bias"
-    )
+    assert _renamed("resnet.encoder.stages.1.layers.0.layer.1.convolution.weight") == "layer2.0.conv2.weight"
+    assert _renamed("resnet.encoder.stages.2.layers.0.shortcut.normalization.bias") == "layer3.0.downsample.1.bias"
     assert _renamed("resnet.embedder.embedder.normalization.weight") == "bn1.weight"
     with pytest.raises(UsageError, match="another --width or --model"):
-        start_from(
-            build("resnet18", channels=3, size=64, classes=3), str(tmp_path / "w.pth"), "resnet18"
-        )
+        start_from(build("resnet18", channels=3, size=64, classes=3), str(tmp_path / "w.pth"), "resnet18")

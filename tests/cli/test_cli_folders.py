@@ -91,7 +91,7 @@ def test_tables_that_cannot_be_used(tmp_path, content: bytes, says: str) -> None
 
 def test_a_batch_of_one_is_told_in_a_sentence(tmp_path, capsys) -> None:
     write_pictures(tmp_path / "few", 5)
-    args = ["train", "--data", str(tmp_path / "few"), "--model", "resnet18", "--size", "8", "--batch-size", "1"]  # fmt: skip
+    args = ["train", "--data", str(tmp_path / "few"), "--model", "resnet18", "--size", "8", "--batch-size", "1"]
     assert main([*args, "--out", str(tmp_path / "run"), "--quiet"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "larger --batch-size" in said
@@ -116,7 +116,7 @@ def test_a_problem_does_not_repeat_the_path(tmp_path) -> None:
     Image.new("L", (12_000, 9_000)).save(root / "bars" / "map.png")
     why = {p.kind: p.why for p in load(root).problems}
     assert why["broken"] == "it is not an image that Pillow can read"
-    assert why["too large"] == "it is too large an image: 108 million pixels, where 89 million are the most"  # fmt: skip
+    assert why["too large"] == "it is too large an image: 108 million pixels, where 89 million are the most"
     with pytest.raises(TooLarge, match=r"map\.png is too large an image: 108 million"):
         open_picture(root / "bars" / "map.png")
 
@@ -139,16 +139,14 @@ def odd(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("cache", ["memory", "disk"])
-def test_odd_names_are_trained_on_and_reported(odd: Path, tmp_path, monkeypatch, cache: str) -> None:  # fmt: skip
+def test_odd_names_are_trained_on_and_reported(odd: Path, tmp_path, monkeypatch, cache: str) -> None:
     monkeypatch.setattr("rushlight.base.config.settings.cache_dir", str(tmp_path / "cache"))
     out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run \xe9"))
     assert main(["train", "--data", str(odd), *SMALL, "--out", str(out), "--cache", cache]) == 0
     text = (out / "report.html").read_text("utf-8")
     assert "<script>x" not in text and "caf\\udce9" in text
     assert (out / "confusion.svg").stat().st_size > 1000
-    assert (
-        main(["train", "--config", str(out / "args.json"), "--out", str(tmp_path / "again")]) == 0
-    )
+    assert main(["train", "--config", str(out / "args.json"), "--out", str(tmp_path / "again")]) == 0
 
 
 def test_odd_names_on_a_strict_terminal(odd: Path, tmp_path) -> None:
@@ -156,7 +154,7 @@ def test_odd_names_on_a_strict_terminal(odd: Path, tmp_path) -> None:
     where = {**environment(), "PYTHONIOENCODING": "ascii:strict"}
 
     def call(*args: object) -> str:
-        done = subprocess.run([*COMMAND, *map(str, args)], cwd=tmp_path, env=where, capture_output=True)  # fmt: skip
+        done = subprocess.run([*COMMAND, *map(str, args)], cwd=tmp_path, env=where, capture_output=True)
         assert done.returncode == 0, done.stderr
         return done.stdout.decode("ascii")
 
@@ -192,7 +190,7 @@ def test_chance_is_not_claimed_where_pictures_are_too_few() -> None:
 
 def test_runs_that_start_together_have_folders_of_their_own(photos: Path, tmp_path) -> None:
     args = [*COMMAND, "train", "--data", str(photos), *SMALL, "--quiet"]
-    both = [subprocess.Popen(args, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL) for _ in range(2)]  # fmt: skip
+    both = [subprocess.Popen(args, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [p.wait(600) for p in both] == [0, 0]
     for name in ("train", "train-2"):
         assert (tmp_path / "runs" / name / "report.html").exists()
@@ -213,12 +211,12 @@ def test_runs_among_the_pictures_are_no_class(tmp_path, monkeypatch, capsys) -> 
     for _ in range(2):
         assert main(["train", "--data", ".", *SMALL]) == 0
         assert "'runs'" not in capsys.readouterr().out
-    (folder / "runs" / "train" / "seen.png").write_bytes((folder / CLASSES[0] / "0.png").read_bytes())  # fmt: skip
+    (folder / "runs" / "train" / "seen.png").write_bytes((folder / CLASSES[0] / "0.png").read_bytes())
     assert list_pictures(".").classes == sorted(CLASSES)
 
 
 def test_a_network_that_the_last_step_broke_is_told(photos: Path, tmp_path, capsys) -> None:
-    args = ["train", "--data", str(photos), *SMALL, "--lr", "1e30", "--epochs", "1", "--batch-size", "64"]  # fmt: skip
+    args = ["train", "--data", str(photos), *SMALL, "--lr", "1e30", "--epochs", "1", "--batch-size", "64"]
     assert main([*args, "--out", str(tmp_path / "run")]) == 2
     assert "the validation loss of epoch 1 is" in capsys.readouterr().err
 
@@ -275,7 +273,7 @@ def test_answers_come_in_the_order_of_the_files(photos: Path, run: Path, tmp_pat
     assert ["error" in line for line in lines] == [False, True, False]
 
 
-def test_a_profile_shows_loading_beside_the_step(photos: Path, tmp_path, capsys, monkeypatch) -> None:  # fmt: skip
+def test_a_profile_shows_loading_beside_the_step(photos: Path, tmp_path, capsys, monkeypatch) -> None:
     from rushlight._aten import names
 
     asked: list[str] = []
@@ -393,7 +391,7 @@ def test_a_hub_that_cannot_be_reached(photos: Path, tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr("rushlight.cli.training.weights._promised_hash", nothing)
     monkeypatch.setattr("rushlight.hub.get_dir", lambda: str(tmp_path))
-    args = ["train", "--data", str(photos), "--weights", "hf:timm/resnet18.a1_in1k", "--epochs", "1"]  # fmt: skip
+    args = ["train", "--data", str(photos), "--weights", "hf:timm/resnet18.a1_in1k", "--epochs", "1"]
     assert main([*args, "--size", "48", "--out", str(tmp_path / "run")]) == 2
     said = capsys.readouterr().err
     assert "cannot be had: no network in tests. Without a network, place it as" in said
@@ -408,12 +406,12 @@ def test_a_run_is_repeated_from_another_folder(tmp_path, monkeypatch) -> None:
     (tmp_path / "b" / "photos").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "b")
     assert main(["train", "--config", "../a/run/args.json", "--out", "run", "--quiet"]) == 0
-    one, two = (json.loads((tmp_path / x / "run" / "args.json").read_text())["settings"] for x in "ab")  # fmt: skip
+    one, two = (json.loads((tmp_path / x / "run" / "args.json").read_text())["settings"] for x in "ab")
     assert two.pop("data") == str(tmp_path / "a" / "photos") and one.pop("data") == "photos"
     assert one == two
 
 
-def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, monkeypatch, capsys) -> None:  # fmt: skip
+def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, monkeypatch, capsys) -> None:
     hidden = write_pictures(tmp_path / "photos", 8) / "dots" / "more"
     hidden.mkdir()
     seen = os.scandir
@@ -424,7 +422,7 @@ def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, mo
         return seen(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    for words in (["train", "--data", str(tmp_path / "photos"), *SMALL], ["predict", str(run), str(tmp_path)]):  # fmt: skip
+    for words in (["train", "--data", str(tmp_path / "photos"), *SMALL], ["predict", str(run), str(tmp_path)]):
         assert main(words) == 2
         assert f"{hidden} cannot be read: Permission denied" in capsys.readouterr().err
 
@@ -442,7 +440,7 @@ def test_a_link_back_to_the_classes_is_not_followed(tmp_path) -> None:
 def test_a_table_whose_pictures_are_all_missing_says_where_they_were_looked_for(tmp_path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("path,label\nx.png,a\ny.png,b\n")
-    with pytest.raises(UsageError, match=r"2 of 2 left out, the first is .*x\.png, missing") as caught:  # fmt: skip
+    with pytest.raises(UsageError, match=r"2 of 2 left out, the first is .*x\.png, missing") as caught:
         load(table)
     assert str(tmp_path) in str(caught.value) and "class folder" not in str(caught.value)
 
@@ -459,6 +457,4 @@ def test_two_runs_do_not_share_a_folder(photos: Path, tmp_path, capsys, monkeypa
     assert main(words) == 0
     assert main([*words, "--epochs", "2", "--resume"]) == 0  # the first has let it go
     with pytest.raises(UsageError, match="another `rushlight train`"):
-        folder_of_run.make(
-            str(tmp_path / "o")
-        )  # a new run that chose it before the first wrote anything
+        folder_of_run.make(str(tmp_path / "o"))  # a new run that chose it before the first wrote anything

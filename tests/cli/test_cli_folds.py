@@ -17,11 +17,8 @@ pytest.importorskip("PIL.Image")
 
 
 def test_every_picture_is_tested_once() -> None:
-    samples = [Sample(f"/set/{c}/{i}.png", c, "") for c, n in enumerate((11, 4, 2)) for i in range(n)]  # fmt: skip
-    task, listing = (
-        Classification(["a", "b", "c"]),
-        Listing("/set", samples, ["a", "b", "c"], "", 0),
-    )
+    samples = [Sample(f"/set/{c}/{i}.png", c, "") for c, n in enumerate((11, 4, 2)) for i in range(n)]
+    task, listing = (Classification(["a", "b", "c"]), Listing("/set", samples, ["a", "b", "c"], "", 0))
     parts = [_split(task, listing, samples, 0.1, 0.2, f"{k}/5") for k in range(1, 6)]
     tested = sorted(i for one in parts for i in one["test"])
     assert tested == list(range(15))  # the last two are too few to be tested
@@ -37,7 +34,7 @@ def test_a_run_of_folds(tmp_path, capsys) -> None:
     assert main([*words, "--folds", "3"]) == 0
     said = capsys.readouterr().out
     found = json.loads((tmp_path / "run" / "folds.json").read_text())
-    each = [json.loads((tmp_path / "run" / f"fold-{k}" / "test.json").read_text()) for k in (1, 2, 3)]  # fmt: skip
+    each = [json.loads((tmp_path / "run" / f"fold-{k}" / "test.json").read_text()) for k in (1, 2, 3)]
     scores = [one["accuracy"] for one in each]
     assert found["images"] == sum(one["images"] for one in each) == 36
     assert found["accuracy"] == pytest.approx(np.mean(scores), abs=1e-6)
@@ -57,8 +54,8 @@ def test_folds_from_python(tmp_path) -> None:
     import rushlight
 
     photos = write_pictures(tmp_path / "photos", 8)
-    done = rushlight.fit(photos, folds=2, size=20, model="lenet", epochs=1, quiet=True, out=str(tmp_path / "run"))  # fmt: skip
-    assert len(done.metrics["folds"]) == 2 and done.path in [one["path"] for one in done.metrics["folds"]]  # fmt: skip
+    done = rushlight.fit(photos, folds=2, size=20, model="lenet", epochs=1, quiet=True, out=str(tmp_path / "run"))
+    assert len(done.metrics["folds"]) == 2 and done.path in [one["path"] for one in done.metrics["folds"]]
     assert len(done.predict(str(photos / "bars" / "1.png"))) == 1
 
 

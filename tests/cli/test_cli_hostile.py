@@ -27,9 +27,7 @@ def run(tmp_path_factory) -> Path:
             folder = root / "data" / part / name
             folder.mkdir(parents=True)
             for i in range(4):
-                Image.fromarray(rng.integers(0, 255, (16, 16, 3), np.uint8)).save(
-                    folder / f"{i}.png"
-                )
+                Image.fromarray(rng.integers(0, 255, (16, 16, 3), np.uint8)).save(folder / f"{i}.png")
     args = ["train", "--data", str(root / "data"), "--size", "16", "--out", str(root / "out"),
             "--epochs", "2", "--batch-size", "4", "--quiet", "--model", "lenet", "--width", "1"]  # fmt: skip
     assert main(args) == 0
@@ -68,9 +66,7 @@ HOSTILE = {
     "mean of nan": change(mean=(float("nan"),) * 3),
     "weights are a list": change(model=[1, 2]),
     "weights are numbers": lambda saved: saved["model"].update(dict.fromkeys(saved["model"], 1.0)),
-    "weights of other sizes": lambda saved: saved["model"].update(
-        {k: rl.zeros(3) for k in saved["model"]}
-    ),
+    "weights of other sizes": lambda saved: saved["model"].update({k: rl.zeros(3) for k in saved["model"]}),
     "weights without one": lambda saved: saved["model"].pop(next(iter(saved["model"]))),
     "weights of one element": lambda saved: saved["model"].update(
         {k: rl.zeros(1).expand(10**6, 10**6) for k in saved["model"]}

@@ -100,19 +100,12 @@ def broken(name: str, calls: int, monkeypatch) -> _Broken:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_server_that_goes_away_does_not_stop_training(
-    name, tmp_path, monkeypatch, capsys
-) -> None:
+def test_a_server_that_goes_away_does_not_stop_training(name, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     made = broken(name, 1, monkeypatch)
     assert main([*SMALL, "--log", name]) == 0
     err = capsys.readouterr().err
-    assert (
-        err.count(
-            f"Warning: --log {name} failed, and training goes on without it: the server is gone\n"
-        )
-        == 1
-    )
+    assert err.count(f"Warning: --log {name} failed, and training goes on without it: the server is gone\n") == 1
     assert "gone at the end" in err
     assert len(metrics(tmp_path)) == 2 and len([s for s in made.seen if isinstance(s, tuple)]) == 1
 

@@ -49,7 +49,7 @@ def test_pictures_find_their_masks(tmp_path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a").rename(tmp_path / "b" / "train")
     write(tmp_path / "b" / "test", 2, 255)
-    assert [s.part for s in list_pictures(str(tmp_path / "b")).samples] == ["test"] * 2 + ["train"] * 3  # fmt: skip
+    assert [s.part for s in list_pictures(str(tmp_path / "b")).samples] == ["test"] * 2 + ["train"] * 3
 
 
 def test_values_of_masks(tmp_path) -> None:
@@ -60,7 +60,7 @@ def test_values_of_masks(tmp_path) -> None:
     found = list_pictures(str(tmp_path))
     assert found.classes == ["0", "1", "3"] and "255 are not asked for" in found.notes[0]
     numbers = np.asarray(found.samples[1].target.numbers(100))
-    assert numbers[0, 0] == 2 and numbers[5, 0] == NOTHING and found.samples[1].target.there == (0, 2)  # fmt: skip
+    assert numbers[0, 0] == 2 and numbers[5, 0] == NOTHING and found.samples[1].target.there == (0, 2)
     (tmp_path / "classes.txt").write_text("sky\nroad\n")
     with pytest.raises(UsageError, match="a name of its own for every value up to 3"):
         list_pictures(str(tmp_path))
@@ -91,9 +91,7 @@ def test_overlap_by_hand() -> None:
     task = Masks(["a", "b"])
     y = rl.tensor([[[0, 0], [1, NOTHING]]])
     out = rl.tensor([[[[1.0, 0], [0, 0]], [[0.0, 1], [1, 1]]]])
-    assert task.good(out, y).item() == pytest.approx(
-        (1 / 2 + 1 / 2) / 2
-    )  # what nobody asks for does not count
+    assert task.good(out, y).item() == pytest.approx((1 / 2 + 1 / 2) / 2)  # what nobody asks for does not count
     truth, loss = task.rows(out, y)
     assert truth.tolist() == [[[1, 1], [0, 1]]]
     assert loss.item() == pytest.approx(np.log1p(np.exp([-1, 1, -1])).mean(), rel=1e-6)
@@ -118,16 +116,14 @@ def test_a_mask_moves_with_its_picture(fit, kind) -> None:
                 assert (bright == (y == 1))[known].float().mean() > 0.93
 
 
-@pytest.mark.parametrize("fit, wide, high", [("squash", 90, 60), ("pad", 90, 60), ("pad", 61, 90), ("pad", 300, 50)])  # fmt: skip
+@pytest.mark.parametrize("fit, wide, high", [("squash", 90, 60), ("pad", 90, 60), ("pad", 61, 90), ("pad", 300, 50)])
 def test_an_answer_becomes_as_large_as_its_picture(fit, wide, high) -> None:
     _, mask = drawn(1, wide, high)
     one = Image.fromarray(mask)
     kept = one.crop(augment.middle(wide, high))
     square = np.asarray(augment.squared(kept, fit, 64, mask=True))
     task = Masks(["a", "b"])
-    found = np.asarray(
-        task.picture_of(task.inside(square, fit, (wide, high), 64), "", (wide, high))
-    )
+    found = np.asarray(task.picture_of(task.inside(square, fit, (wide, high), 64), "", (wide, high)))
     assert found.shape == (high, wide)
     seen = found != NOTHING
     assert seen.mean() == pytest.approx(0.5 if wide == 300 else 1.0)
@@ -144,7 +140,5 @@ def test_an_answer_becomes_as_large_as_its_picture(fit, wide, high) -> None:
 )
 def test_what_does_not_go_with_masks(tmp_path, capsys, more, says) -> None:
     write(tmp_path / "set", 6)
-    assert (
-        main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
-    )
+    assert main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
     assert says in capsys.readouterr().err

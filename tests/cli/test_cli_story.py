@@ -59,7 +59,7 @@ def test_the_scan(story: Path, run: Path) -> None:
     assert "Not looked at, because no picture: 1 other file." in said
     assert re.search(r"^Classes: bars \d+, dots \d+, plain \d+ \(to train on", said, re.M)
     problems = json.loads((run / "scan.json").read_text())
-    assert sorted(p["kind"] for p in problems) == ["broken", "contradiction", "contradiction", "duplicate", "empty"]  # fmt: skip
+    assert sorted(p["kind"] for p in problems) == ["broken", "contradiction", "contradiction", "duplicate", "empty"]
     strict = cli(*TRAIN, "--strict", cwd=story)
     assert strict.returncode == 2 and "--strict: 5 of 127 pictures cannot be used" in strict.stderr
 
@@ -72,9 +72,7 @@ def test_it_learns_and_says_so(story: Path, run: Path) -> None:
         "Look at it: open runs/train/report.html in a browser, or rushlight view runs"
     )
     args = json.loads((run / "args.json").read_text())
-    assert args["settings"]["model"] == "lenet" and args["command"].startswith(
-        "rushlight train --data photos"
-    )
+    assert args["settings"]["model"] == "lenet" and args["command"].startswith("rushlight train --data photos")
 
 
 class Page(html.parser.HTMLParser):
@@ -105,11 +103,7 @@ def test_the_report_is_one_file(run: Path) -> None:
     assert page.outside == [] and "http://" not in text and "https://" not in text
     for title in ("How it learnt", "Where it is right", "The worst mistakes", "What it was shown", "The network", "The data", "To repeat it"):  # fmt: skip
         assert title in page.headings
-    assert (
-        text.count("<img") >= 20
-        and "confusion matrix" in text
-        and "rushlight train --data photos" in text
-    )
+    assert text.count("<img") >= 20 and "confusion matrix" in text and "rushlight train --data photos" in text
 
 
 def browser() -> str:
@@ -153,7 +147,7 @@ def test_predict_goes_on_past_bad_files(story: Path, run: Path, tmp_path) -> Non
     done = cli("predict", run, *good, bad, tmp_path / "none.png", "--csv", "--top", 2, cwd=story)
     assert done.returncode == 1 and done.stderr.count("\n") == 2
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert len(rows) == 5 and list(rows[0]) == ["path", "class_1", "probability_1", "class_2", "probability_2", "error"]  # fmt: skip
+    assert len(rows) == 5 and list(rows[0]) == ["path", "class_1", "probability_1", "class_2", "probability_2", "error"]
     assert {r["path"] for r in rows if r["error"]} == {str(bad), str(tmp_path / "none.png")}
     done = cli("predict", run, "photos/dots", "--json", cwd=story)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -225,21 +219,9 @@ def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:
     pytest.importorskip("safetensors")
     from rushlight.io import safetensors
 
-    assert cli("export", run, "--to", "safetensors", "--out", tmp_path / "w.safetensors", cwd=story).returncode == 0  # fmt: skip
-    assert all(
-        rl.equal(v, saved[k]) for k, v in safetensors.load_file(tmp_path / "w.safetensors").items()
-    )
-    again = cli(
-        *TRAIN[:-8],
-        "--epochs",
-        1,
-        "--weights",
-        tmp_path / "w.pth",
-        "--freeze",
-        "--out",
-        "tuned",
-        cwd=story,
-    )
+    assert cli("export", run, "--to", "safetensors", "--out", tmp_path / "w.safetensors", cwd=story).returncode == 0
+    assert all(rl.equal(v, saved[k]) for k, v in safetensors.load_file(tmp_path / "w.safetensors").items())
+    again = cli(*TRAIN[:-8], "--epochs", 1, "--weights", tmp_path / "w.pth", "--freeze", "--out", "tuned", cwd=story)
     assert again.returncode == 0, again.stderr
     tuned = rl.load(story / "tuned" / "last.pth", map_location="cpu")["model"]
     moved = [k for k in tuned if not rl.equal(tuned[k], saved[k])]
@@ -283,9 +265,7 @@ def test_serving(story: Path, run: Path, tmp_path) -> None:
 
 def test_view_and_runs(story: Path, run: Path, tmp_path) -> None:
     listed = cli("runs", cwd=story)
-    assert listed.returncode == 0 and re.search(
-        r"^train +\d{4}-\d\d-\d\d .* lenet +8/8", listed.stdout, re.M
-    )
+    assert listed.returncode == 0 and re.search(r"^train +\d{4}-\d\d-\d\d .* lenet +8/8", listed.stdout, re.M)
     process = start("view", "runs", "--port", 0, cwd=story)
     assert process.stdout is not None
     try:
@@ -330,9 +310,6 @@ def test_nothing_is_overwritten(story: Path, run: Path) -> None:
     before = os.path.getmtime(run / "last.pth")
     again = cli("train", "--config", run / "args.json", "--epochs", 1, "--quiet", cwd=story)
     assert again.returncode == 0, again.stderr
-    assert (
-        os.path.getmtime(run / "last.pth") == before
-        and (story / "runs" / "train-2" / "last.pth").exists()
-    )
+    assert os.path.getmtime(run / "last.pth") == before and (story / "runs" / "train-2" / "last.pth").exists()
     settings = json.loads((story / "runs" / "train-2" / "args.json").read_text())["settings"]
     assert settings["epochs"] == 1 and settings["lr"] == 0.005

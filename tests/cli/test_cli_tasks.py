@@ -36,7 +36,7 @@ TRAIN = ("--size", "20", "--model", "lenet", "--batch-size", "16", "--optimizer"
         ("path,cat,dog,split\na,1,1,train\nb,0,1,train", "multilabel", ["cat", "dog"], [(0, 1), (1,)]),
         ("path,cat,dog\na,yes,no\nb,no,", "multilabel", ["cat", "dog"], [(0,), ()]),
     ],
-)  # fmt: skip
+)
 def test_the_task_is_found_in_the_table(tmp_path, text, task, names, targets) -> None:
     (tmp_path / "t.csv").write_text(text)
     found = list_pictures(str(tmp_path / "t.csv"))

@@ -42,9 +42,7 @@ def interrupt_after(monkeypatch, steps: int, number: int = signal.SIGTERM) -> No
 def lines(out: Path) -> list[dict]:
     """What metrics.jsonl says, without the times."""
     found = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [
-        {k: v for k, v in f.items() if k not in ("seconds", "images_per_second")} for f in found
-    ]
+    return [{k: v for k, v in f.items() if k not in ("seconds", "images_per_second")} for f in found]
 
 
 def same_everywhere(a, b) -> bool:
@@ -69,31 +67,16 @@ def same_everywhere(a, b) -> bool:
         (["--model", "mlp", "--optimizer", "adam", "--augment"], 6),
         (["--model", "mlp", "--augment", "--workers", "2", "--schedule", "step"], 2),
         (["--model", "mlp", "--augment", "--workers", "2"], 4),
-        (
-            ["--model", "mobilenet_v2", "--size", "32", "--no-compile", "--epochs", "2"],
-            2,
-        ),  # batch norm, dropout
+        (["--model", "mobilenet_v2", "--size", "32", "--no-compile", "--epochs", "2"], 2),  # batch norm, dropout
     ],
-    ids=[
-        "1st",
-        "between",
-        "last",
-        "python",
-        "adam-augment",
-        "workers",
-        "workers-between",
-        "dropout",
-    ],
+    ids=["1st", "between", "last", "python", "adam-augment", "workers", "workers-between", "dropout"],
 )
 def test_resumed_as_if_never_interrupted(
     pictures: Path, tmp_path, capsys, monkeypatch, more: list[str], stop: int
 ) -> None:
     size = [] if "--size" in more else ["--size", "16"]
     common = ["--data", str(pictures), "--batch-size", "12", "--epochs", "3", *size, *more]
-    common += [
-        "--device",
-        "cpu",
-    ]  # a GPU's step has other last bits before it is compiled than after
+    common += ["--device", "cpu"]  # a GPU's step has other last bits before it is compiled than after
     assert main(["train", *common, "--out", str(tmp_path / "whole")]) == 0
     with monkeypatch.context() as patch:
         interrupt_after(patch, stop)
@@ -185,9 +168,7 @@ def test_a_signal_from_outside(pictures: Path, tmp_path, number: int) -> None:
 
 def test_in_a_terminal(tmp_path) -> None:
     pytest.importorskip("rich")
-    code, shown = in_terminal(
-        "train", "--width", 1, "--epochs", 1, "--batch-size", 256, cwd=tmp_path
-    )
+    code, shown = in_terminal("train", "--width", 1, "--epochs", 1, "--batch-size", 256, cwd=tmp_path)
     assert code == 0, shown
     assert "\x1b[" in shown and "━" in shown  # a bar that moves
     bar = re.search(r"\d+/43.*loss [\d.]+  accuracy [\d.]+%  [\d,]+ images/s  \d+:\d\d left", shown)
@@ -230,7 +211,5 @@ def test_optimizers_are_found_beside_modules_of_their_names() -> None:
 
     for name in ("adam", "adamw", "sgd", "rmsprop"):
         importlib.import_module(f"rushlight.optim.{name}")
-        args = argparse.Namespace(
-            lr=0.1, weight_decay=0.0, momentum=0.9, optimizer=name, head_lr=None
-        )
+        args = argparse.Namespace(lr=0.1, weight_decay=0.0, momentum=0.9, optimizer=name, head_lr=None)
         assert type(make_optimizer(args, rl.nn.Linear(2, 2))).__name__.lower() == name

@@ -40,7 +40,7 @@ COUNT = 30
         ([f"1/{i + 1}/2024" for i in range(COUNT)], "date", "month/day/year"),
         (["inf", "-inf", *(str(i / 4) for i in range(COUNT - 2))], "number", "2 cells of 30 missing"),
     ],
-)  # fmt: skip
+)
 def test_what_a_column_is(cells, kind, note) -> None:
     (found,), notes = columns_of(["a"], [(cell,) for cell in cells], False)
     assert (found and found.kind) == kind
@@ -126,22 +126,16 @@ def test_pieces() -> None:
         return set(pieces_of(text))
 
     assert pieces_of("") == [] and pieces("Lamps, lamps\n") == pieces("lamps,  LAMPS")
-    assert {crc32(p) % 2**20 for p in (b"two", b"two lamps", b"\0 two ", b"\0mps")} < pieces(
-        "two lamps"
-    )
+    assert {crc32(p) % 2**20 for p in (b"two", b"two lamps", b"\0 two ", b"\0mps")} < pieces("two lamps")
     assert len(pieces_of("no end " + "x" * 60_000 + " ".join(map(str, range(60_000))))) <= 1024
     texts = Texts()
     texts.learn(["two lamps", "two"])
-    assert texts.size == 32 and "texts with more than 32 pieces" in longer(
-        ["many words " * 9] * 2, texts
-    )
+    assert texts.size == 32 and "texts with more than 32 pieces" in longer(["many words " * 9] * 2, texts)
     net = OfPieces(3)
     rl.nn.init.normal_(net.pieces.weight)
     both = net(rl.from_numpy(texts.encode(["two lamps", "two"])))
     alone = net(rl.from_numpy(texts.encode(["two"])[:, :28]))
-    assert rl.allclose(both[1], alone[0], atol=1e-5) and not rl.allclose(
-        both[0], both[1], atol=1e-3
-    )
+    assert rl.allclose(both[1], alone[0], atol=1e-5) and not rl.allclose(both[0], both[1], atol=1e-3)
 
 
 def test_bytes() -> None:
@@ -165,13 +159,13 @@ def test_bytes() -> None:
         ("a,b,target\n" + "1,x,0\n2,y,1\n5,x,2\n" * 6, "classification", "row"),
         ("path,label\na.png,x\nb.png,y", "classification", "picture"),
     ],
-)  # fmt: skip
+)
 def test_what_a_table_holds(tmp_path: Path, text: str, kind: str, noun: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     found = list_pictures(str(tmp_path / "t.csv"))
     assert (found.task, found.noun) == (kind, noun)
     if noun != "picture":
-        forced = list_pictures(str(tmp_path / "t.csv"), None, None, "table" if "x," in text else "text")  # fmt: skip
+        forced = list_pictures(str(tmp_path / "t.csv"), None, None, "table" if "x," in text else "text")
         assert forced.noun in ("row", "text")
 
 

@@ -36,7 +36,7 @@ def test_cutmix_counts_by_area() -> None:
     seen[1] = 1 - seen[0]
     with rl.no_grad():
         out = net(seen)
-        wanted = sum(share * rl.nn.functional.cross_entropy(out, to) for share, to in ((0.8, y), (0.2, y.flip(0))))  # fmt: skip
+        wanted = sum(share * rl.nn.functional.cross_entropy(out, to) for share, to in ((0.8, y), (0.2, y.flip(0))))
     assert loss.item() == pytest.approx(wanted.item(), rel=1e-6)
     boxes = rl.stack([cutmix_box(1.0) for _ in range(500)])
     size = boxes[:, 2:] - boxes[:, :2]
@@ -53,7 +53,7 @@ def test_rare_classes_are_shown_as_often() -> None:
     first = Run._order(run, rl.Generator().manual_seed(3))  # type: ignore[arg-type]
     assert first == Run._order(run, rl.Generator().manual_seed(3))  # type: ignore[arg-type]
     several = [(0,)] * 80 + [(0, 1)] * 10 + [()] * 10
-    run.task, run.images = Multilabel(["a", "b"]), SimpleNamespace(train=several, targets=several, counts=[90, 10])  # fmt: skip
+    run.task, run.images = Multilabel(["a", "b"]), SimpleNamespace(train=several, targets=several, counts=[90, 10])
     drawn = [several[i] for e in range(20) for i in Run._order(run, rl.Generator().manual_seed(e))]  # type: ignore[arg-type]
     assert 0.45 < sum(1 in t for t in drawn) / len(drawn) < 0.6  # by the rarest label of each
     run.args.balanced = False
@@ -83,9 +83,9 @@ def test_a_run_with_all_of_them(tmp_path, capsys) -> None:
     words = ["train", "--data", str(tmp_path / "photos"), "--size", "20", "--model", "lenet", "--epochs", "2", "--schedule", "step"]  # fmt: skip
     assert main([*words, *common]) == 0
     said = capsys.readouterr().out
-    assert "mixup 0.2, cutmix 1, a rectangle erased in 25%, rare classes shown as often as common ones" in said  # fmt: skip
+    assert "mixup 0.2, cutmix 1, a rectangle erased in 25%, rare classes shown as often as common ones" in said
     settings = json.loads((tmp_path / "run" / "args.json").read_text())["settings"]
-    assert (settings["cutmix"], settings["erase"], settings["warmup"], settings["balanced"]) == (1.0, 0.25, 0.3, True)  # fmt: skip
+    assert (settings["cutmix"], settings["erase"], settings["warmup"], settings["balanced"]) == (1.0, 0.25, 0.3, True)
     assert main(["train", "--out", str(tmp_path / "run"), "--resume", "--epochs", "3"]) == 0
     assert main([*words, "--balanced", "--class-weights", "--out", str(tmp_path / "no")]) == 2
     assert "give one of them" in capsys.readouterr().err

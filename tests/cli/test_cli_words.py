@@ -70,7 +70,7 @@ def numbered() -> Iterator[tuple[str, str]]:
                 continue
             for value, text in zip(node.values, node.values[1:]):
                 if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
-                    word = re.match(r" (?:(?:other|more|test|training) )*([a-z]+s)\b(?!')", str(text.value))  # fmt: skip
+                    word = re.match(r" (?:(?:other|more|test|training) )*([a-z]+s)\b(?!')", str(text.value))
                     if word and word[1] not in VERBS:
                         at = f"{path.relative_to(CLI)}:{node.lineno}"
                         yield at, f"{ast.unparse(value.value)} {word[1]}"
@@ -88,15 +88,10 @@ def _chosen(node: ast.AST, parent: dict[ast.AST, ast.AST]) -> bool:
 def test_no_sentence_says_1_pictures() -> None:
     found = list(numbered())
     assert [f"{at}: {said}" for at, said in found if said not in NEVER_ONE] == []
-    assert {said for _, said in found} == set(NEVER_ONE), (
-        "NEVER_ONE has lines that nothing says any more"
-    )
+    assert {said for _, said in found} == set(NEVER_ONE), "NEVER_ONE has lines that nothing says any more"
 
 
 def test_counts() -> None:
     assert [counted(n, "picture") for n in (0, 1, 2, 12345)] == ["0 pictures", "1 picture", "2 pictures", "12,345 pictures"]  # fmt: skip
-    assert (
-        counted(1, "class", "classes") == "1 class"
-        and counted(3, "class", "classes") == "3 classes"
-    )
+    assert counted(1, "class", "classes") == "1 class" and counted(3, "class", "classes") == "3 classes"
     assert counted(1.0, "minute") == "1 minute" and counted(0.5, "minute") == "0.5 minutes"

@@ -69,10 +69,7 @@ WRONG: list[tuple[str, str]] = [
     ("train --data {d}/one", "only one class"),
     ("train --data {d}/nested", "did you mean --data {d}/nested/inner?"),
     ("train --data {d}/loose", "without a class"),
-    (
-        "train --data {d}/text.csv",
-        "no column can be learnt from: Left out column a: it has one value only",
-    ),
+    ("train --data {d}/text.csv", "no column can be learnt from: Left out column a: it has one value only"),
     ("train --data {d}/text.csv --target c", "has the columns a, b"),
     ("train --data {d}/text.csv --task masks", "--task masks is for pictures"),
     ("train --data {d}/numbers.csv", "its first line has numbers, where the names of the columns"),
@@ -105,14 +102,8 @@ WRONG: list[tuple[str, str]] = [
     ("train --data {d}/photos --fold 1/100", "5 pictures are the most that a class has: --folds 5"),
     ("train --data {d}/spaced", "did you mean --data '{d}/spaced/my pictures'?"),
     ("train --data {d}/again.csv", "9 of 9 left out"),
-    (
-        "train --data {d}/drawn",
-        "no picture has a box (the first left out: {d}/drawn/labels/1.txt, line 1: numbers",
-    ),
-    (
-        "train --data {d}/colours",
-        "no mask has two values (the first left out: {d}/colours/masks/1.png",
-    ),
+    ("train --data {d}/drawn", "no picture has a box (the first left out: {d}/drawn/labels/1.txt, line 1: numbers"),
+    ("train --data {d}/colours", "no mask has two values (the first left out: {d}/colours/masks/1.png"),
     ("train --data {d}/round", "no picture that can be used"),
     ("doctor --weight", "arguments: --weight; see `rushlight doctor --help`"),
     ("stubs {d}/a.png", "a.png is no folder"),
@@ -157,9 +148,7 @@ def place(tmp_path_factory) -> Path:
         Image.new("RGB", (24, 24), "red").save(d / name / "1.png")
     (d / "drawn" / "labels").mkdir()
     (d / "drawn" / "labels" / "1.txt").write_text("cat 1 2\n")
-    (d / "again.csv").write_text(
-        "path,label\n" + "".join(f"a.png,{'xy'[i % 2]}\n" for i in range(9))
-    )
+    (d / "again.csv").write_text("path,label\n" + "".join(f"a.png,{'xy'[i % 2]}\n" for i in range(9)))
     write_pictures(d / "round", 0)
     (d / "round" / "itself").symlink_to(d / "round" / "itself")
     for name in ("cats", "dogs"):
@@ -185,9 +174,7 @@ def test_there_are_sixty() -> None:
 
 
 @pytest.mark.parametrize("typed, says", WRONG, ids=[typed for typed, _ in WRONG])
-def test_one_line_and_what_to_do(
-    typed: str, says: str, place: Path, tmp_path, capsys, monkeypatch
-) -> None:
+def test_one_line_and_what_to_do(typed: str, says: str, place: Path, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("urllib.request.urlopen", _no_network)
     code = main([word.format(d=place) for word in typed.split()])

@@ -70,9 +70,7 @@ def test_exported_weights_load_into_what_the_message_names(name, width, channels
     saved = {"config": {"model": name, "width": width, "task": "classification"}, "channels": channels, "size": size,
              "classes": list("abc"), "scale": None}  # fmt: skip
     said = how_to_load("pth", saved, "model.pth")
-    found = re.match(
-        r"A state_dict for (torchvision|rushlight\.vision)\.models\.(\w+)\((.*)\), which", said
-    )
+    found = re.match(r"A state_dict for (torchvision|rushlight\.vision)\.models\.(\w+)\((.*)\), which", said)
     assert found, said
     with rl.device("meta"):
         named = eval(f"models.{found[2]}({found[3]})", {"models": models})
@@ -81,7 +79,7 @@ def test_exported_weights_load_into_what_the_message_names(name, width, channels
     assert shapes[0] == shapes[1]
     theirs = set(inspect.signature(models.resnet18).parameters) | {"num_classes", "image_size", "aux_logits", "transform_input", "init_weights"}  # fmt: skip
     given = set(re.findall(r"(\w+)=", found[3]))
-    assert found[1] != "torchvision" or (given <= theirs - {"width", "in_channels"} and not found[2].endswith("_cifar"))  # fmt: skip
+    assert found[1] != "torchvision" or (given <= theirs - {"width", "in_channels"} and not found[2].endswith("_cifar"))
 
 
 def test_sizes_that_fit() -> None:
@@ -131,10 +129,7 @@ def test_train_and_use(name: str, tmp_path, monkeypatch, capsys) -> None:
     assert main([*again, "--epochs", "1", "--weights", "start.pth", "--freeze"]) == 0
     kept = rl.load("again/last.pth")["model"]
     head = head_of(models.get_model(name))
-    assert {k for k in saved if not rl.equal(saved[k], kept[k])} <= {
-        head + ".weight",
-        head + ".bias",
-    }
+    assert {k for k in saved if not rl.equal(saved[k], kept[k])} <= {head + ".weight", head + ".bias"}
 
 
 def test_models_are_listed(capsys) -> None:

@@ -10,9 +10,7 @@ from rushlight.cli.scripts.costly_lines import CostlyLines, line_of
 
 def test_the_innermost_line_of_the_users_counts(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text(
-        "import sys\n\n\ndef inner():\n    return sys._getframe()\n\n\nframe = inner()\n"
-    )
+    path.write_text("import sys\n\n\ndef inner():\n    return sys._getframe()\n\n\nframe = inner()\n")
     names: dict = {}
     exec(compile(path.read_text(), str(path), "exec"), names)
     found, line = CostlyLines(), (str(path), 5)
@@ -42,9 +40,7 @@ def test_lines_of_ours_belong_to_their_caller(tmp_path):
 
 def test_a_script_runs_as_without_it(tmp_path):
     path = tmp_path / "script.py"
-    path.write_text(
-        "import sys, torch\nprint(torch.ones(2).sum().item(), sys.argv[1])\nsys.exit(3)\n"
-    )
+    path.write_text("import sys, torch\nprint(torch.ones(2).sum().item(), sys.argv[1])\nsys.exit(3)\n")
     command = [sys.executable, "-m", "rushlight", "run", "--profile", str(path), "word"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "2.0 word\n")

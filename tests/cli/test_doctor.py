@@ -76,7 +76,7 @@ def test_a_broken_cupy(tmp_path: Path, broken: str) -> None:
     env = environment()
     env["PYTHONPATH"] = f"{tmp_path}:{env['PYTHONPATH']}"
     env["RUSHLIGHT_CPU_ENGINE"] = "none such"
-    done = subprocess.run([*COMMAND, "doctor", "--no-speed"], env=env, text=True, capture_output=True, timeout=300)  # fmt: skip
+    done = subprocess.run([*COMMAND, "doctor", "--no-speed"], env=env, text=True, capture_output=True, timeout=300)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "no engine: no CPU engine 'none such'" in done.stdout
     assert "unset RUSHLIGHT_CPU_ENGINE" in done.stdout
@@ -89,9 +89,7 @@ def test_a_check_that_fails_is_a_finding(capsys, monkeypatch) -> None:
 
     monkeypatch.setitem(doctor.CHECKS, "mpi", fails)
     code, told = looked(capsys)
-    assert code == 1 and told["parts"]["mpi"]["says"] == [
-        "cannot be looked at: AttributeError: no such function"
-    ]
+    assert code == 1 and told["parts"]["mpi"]["says"] == ["cannot be looked at: AttributeError: no such function"]
 
 
 def test_a_broken_onednn(monkeypatch) -> None:

@@ -27,9 +27,7 @@ def test_each_error_is_explained(known, capsys) -> None:
 
 
 def test_a_traceback_and_a_list(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(
-        sys, "stdin", io.StringIO("Traceback ...\nRuntimeError: CUDA out of memory")
-    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Traceback ...\nRuntimeError: CUDA out of memory"))
     assert main(["explain", "-"]) == 0 and "smaller batch" in capsys.readouterr().out
     assert main(["explain"]) == 0 and len(capsys.readouterr().out.splitlines()) == 2 * len(KNOWN)
     assert main(["explain", "no", "such"]) == 2 and "not among" in capsys.readouterr().err

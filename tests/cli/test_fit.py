@@ -28,7 +28,7 @@ def test_it_gives_what_the_command_gives(photos: Path, tmp_path, capsys) -> None
     done = rl.fit(photos, out=tmp_path / "here", epochs=2, quiet=True, **SETTINGS)
     assert rl.equal(state, rl.get_rng_state())
     options = [w for k, v in SETTINGS.items() for w in ("--" + k.replace("_", "-"), v)]
-    ran = cli("train", "--data", photos, "--out", tmp_path / "there", "--epochs", 2, "--quiet", *options, cwd=tmp_path)  # fmt: skip
+    ran = cli("train", "--data", photos, "--out", tmp_path / "there", "--epochs", 2, "--quiet", *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     theirs = json.loads((tmp_path / "there" / "test.json").read_text())
     for name in ("accuracy", "loss", "confusion", "best_epoch"):

@@ -67,15 +67,13 @@ HOSTILE = {
     "header": lambda h, c: answer(h, 200, c, {"X": "a" * 100_000}),
     "other": other_part,
     "new": new_version,
-}  # fmt: skip
+}
 
 
 def moved(handler, content: bytes) -> None:
     """Where the file is, and its hash."""
     where = {"Location": handler.path.removeprefix("/moved")}
-    answer(
-        handler, 302, b"", {**where, "X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"'}
-    )
+    answer(handler, 302, b"", {**where, "X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"'})
 
 
 @pytest.fixture
@@ -111,9 +109,7 @@ def test_a_hash_that_fits_and_one_that_does_not(server) -> None:
     assert len(server.asked) == asked and left() == [name]  # from the cache
     server.files["lenet-00000000.pth"] = server.files[name]
     with pytest.raises(RuntimeError, match="checksum|hash"):
-        hub.load_state_dict_from_url(
-            f"{server.url}lenet-00000000.pth", progress=False, check_hash=True
-        )
+        hub.load_state_dict_from_url(f"{server.url}lenet-00000000.pth", progress=False, check_hash=True)
     assert left() == [name]
 
 
@@ -122,9 +118,7 @@ def test_a_hostile_server(kind: str, server, tmp_path) -> None:
     """One error, and nothing that looks whole."""
     server.files["a.bin"] = os.urandom(5000)
     with pytest.raises(hub.DownloadError):
-        hub.download_url_to_file(
-            f"{server.url}{quote(kind)}/a.bin", tmp_path / "a.bin", None, False
-        )
+        hub.download_url_to_file(f"{server.url}{quote(kind)}/a.bin", tmp_path / "a.bin", None, False)
     assert not (tmp_path / "a.bin").exists()
 
 
@@ -190,9 +184,7 @@ def test_the_hub_tells_the_hash_with_its_redirection(server) -> None:
     hub.download_url_to_file(f"{server.url}moved/{name}", target, promised, progress=False)
     assert Path(target).read_bytes() == server.files[name]
     with pytest.raises(RuntimeError, match="checksum|hash"):
-        hub.download_url_to_file(
-            f"{server.url}moved/{name}", target + "2", "0" * 64, progress=False
-        )
+        hub.download_url_to_file(f"{server.url}moved/{name}", target + "2", "0" * 64, progress=False)
     assert not os.path.exists(target + "2")
 
 

@@ -60,9 +60,8 @@ def lab(tmp_path_factory, request) -> Path:
 
 def test_the_lab_prints_what_the_lab_prints(lab: Path) -> None:
     done = subprocess.run(
-        [*COMMAND, "run", "cifar10_gpu.py"],
-        cwd=lab, env=environment(), text=True, capture_output=True, timeout=600,
-    )  # fmt: skip
+        [*COMMAND, "run", "cifar10_gpu.py"], cwd=lab, env=environment(), text=True, capture_output=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = [x for x in done.stdout.splitlines() if not x.startswith("Files already")]
@@ -141,11 +140,9 @@ def test_losses_follow_pytorch(lab: Path, tmp_path: Path) -> None:
     shim.mkdir(parents=True)
     for name, text in TORCHVISION.items():
         (shim / name).write_text(text)
-    theirs = {**os.environ, "PYTHONPATH": str(shim.parent), "OMP_NUM_THREADS": "1",
-              "PYTHONWARNINGS": "ignore"}  # fmt: skip
+    theirs = {**os.environ, "PYTHONPATH": str(shim.parent), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     found = {}
-    for name, command, env in (("ours", [*COMMAND, "run"], environment()),
-                               ("theirs", [sys.executable], theirs)):  # fmt: skip
+    for name, command, env in (("ours", [*COMMAND, "run"], environment()), ("theirs", [sys.executable], theirs)):
         done = subprocess.run(
             [*command, "seeded.py", str(STEPS), f"{name}.json"],
             cwd=lab, env={**env, "CUDA_VISIBLE_DEVICES": "", "RUSHLIGHT_NO_CUDA": "1"},

@@ -20,7 +20,7 @@ def python(*args: str, cwd: Path, **more) -> subprocess.CompletedProcess:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONSAFEPATH": ""}
     return subprocess.run(
         [sys.executable, *args], cwd=cwd, env=env, text=True, capture_output=True, timeout=600, **more
-    )  # fmt: skip
+    )
 
 
 def both(*args: str, cwd: Path, **more):
@@ -75,9 +75,7 @@ def look(tmp_path: Path) -> Path:
 )
 def test_argv_path_and_main_are_pythons(look: Path, args: tuple[str, ...]) -> None:
     ours, plain = both(*args, cwd=look, input=LOOK)
-    plain.stderr = plain.stderr.replace(
-        f"{sys.executable}: can't open", "rushlight run: can't open"
-    )
+    plain.stderr = plain.stderr.replace(f"{sys.executable}: can't open", "rushlight run: can't open")
     same(ours, plain)
 
 
@@ -106,7 +104,7 @@ def test_argv_path_and_main_are_pythons(look: Path, args: tuple[str, ...]) -> No
         "'the doc'\nprint(__doc__)",
     ],
     ids=range(20),
-)  # fmt: skip
+)
 def test_ends_as_under_python(tmp_path: Path, body: str) -> None:
     (tmp_path / "script.py").write_text(body)
     same(*both("script.py", cwd=tmp_path))
@@ -300,7 +298,7 @@ def test_a_question_for_mpiexec_does_not_start_mpi(tmp_path: Path) -> None:
     asks.mkdir(parents=True)
     for folder in (asks, *list(asks.parents)[:3]):
         (folder / "__init__.py").touch()
-    (asks / "mpi.py").write_text("try:\n    from mpi4py import MPI\nexcept ImportError:\n    MPI = None\n")  # fmt: skip
+    (asks / "mpi.py").write_text("try:\n    from mpi4py import MPI\nexcept ImportError:\n    MPI = None\n")
     body = "import torch, lightning.fabric.plugins.environments.mpi as asked\nprint(asked.MPI)\n"
     (tmp_path / "script.py").write_text(body + "from mpi4py import MPI\nprint(MPI.__name__)\n")
     done = run("script.py", cwd=tmp_path)

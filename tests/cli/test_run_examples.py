@@ -16,9 +16,8 @@ EXAMPLES = ROOT / "examples"
 
 def output(command: list[str], example: str, cwd: Path, env: dict | None = None) -> str:
     done = subprocess.run(
-        [*command, str(EXAMPLES / example)],
-        cwd=cwd, env=env, text=True, capture_output=True, timeout=600,
-    )  # fmt: skip
+        [*command, str(EXAMPLES / example)], cwd=cwd, env=env, text=True, capture_output=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -37,9 +36,7 @@ def test_pytorch_programs(tmp_path: Path, example: str) -> None:
 
 def test_a_verse_is_learnt(tmp_path: Path) -> None:
     said = output([*COMMAND, "run"], "letters.py", tmp_path, environment())
-    assert said.splitlines()[-1].startswith(
-        "a rushlight burns with little smoke, and lights the page"
-    )
+    assert said.splitlines()[-1].startswith("a rushlight burns with little smoke, and lights the page")
 
 
 def test_the_lab_as_a_program(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def bomb() -> bytes:
     """A PNG whose header claims two thousand million pixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))  # fmt: skip
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     head = struct.pack(">IIBBBBB", 60_000, 40_000, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"0" * 1000)) + chunk(b"IEND", b"")  # fmt: skip
@@ -242,9 +242,7 @@ def test_bodies_and_headers_have_their_time(monkeypatch: pytest.MonkeyPatch) -> 
     with Served() as served:
         with served.connect() as silent, served.connect() as head, served.connect() as body:
             head.sendall(b"GET /health HTTP/1.1\r\nHo")
-            body.sendall(
-                b"POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\nx"
-            )
+            body.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\nx")
             assert answer(silent) == (0, {}) and answer(head) == (0, {})  # closed
             assert answer(body) == (408, {"error": "not sent within 0.2 seconds"})
 
@@ -276,11 +274,7 @@ def test_connections_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_client_that_leaves_is_no_news(served: Served) -> None:
-    for sent in (
-        b"",
-        b"POST /pre",
-        b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
-    ):
+    for sent in (b"", b"POST /pre", b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx"):
         for _ in range(5):
             with served.connect() as client:
                 client.sendall(sent)
@@ -298,9 +292,7 @@ def test_a_form_takes_memory_for_its_file_alone() -> None:
         Form(FORM).feed(b"--b\r\n" + b"a" * (HEADERS + 10))
 
 
-@pytest.mark.parametrize(
-    "ending", ["png", "jpg", "gif", "webp", "bmp", "tiff", "ppm", "ico", "tga"]
-)
+@pytest.mark.parametrize("ending", ["png", "jpg", "gif", "webp", "bmp", "tiff", "ppm", "ico", "tga"])
 def test_named_formats_are_read_and_no_others(tmp_path: Path, ending: str) -> None:
     from rushlight.cli.data.pictures import open_picture
     from rushlight.vision.datasets.folder import default_loader
@@ -321,26 +313,18 @@ def test_view_answers_while_others_hold_it(
     tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(viewing, "CONNECTIONS", 8)
-    with (
-        viewing.make_server(str(tmp_path), "127.0.0.1", 0) as server,
-        contextlib.ExitStack() as held,
-    ):
+    with viewing.make_server(str(tmp_path), "127.0.0.1", 0) as server, contextlib.ExitStack() as held:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             where = server.server_address[:2]
-            slow = [
-                held.enter_context(socket.create_connection(where, timeout=PATIENT))
-                for _ in range(40)
-            ]
+            slow = [held.enter_context(socket.create_connection(where, timeout=PATIENT)) for _ in range(40)]
             for i, client in enumerate(slow):
                 with contextlib.suppress(ConnectionError):
                     client.sendall(b"GET / HTTP/1.1\r\nHo" if i % 2 else b"")
             for path in ("/", "/api/runs", "/run/..%2f..%2fetc/args.json", "/run/%00/report.html"):
                 with socket.create_connection(where, timeout=PATIENT) as client:
-                    client.sendall(
-                        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
-                    )
+                    client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
                     assert answer(client)[0] == (404 if path.startswith("/run") else 200)
             assert len(server.open) <= 9
             for client in slow:
@@ -361,6 +345,4 @@ if __name__ == "__main__":
                 asked = time.perf_counter()
                 target.health()
                 worst = max(worst, time.perf_counter() - asked)
-            print(
-                f"{label}: {time.perf_counter() - begin:.2f} s, /health meanwhile at most {worst:.3f} s"
-            )
+            print(f"{label}: {time.perf_counter() - begin:.2f} s, /health meanwhile at most {worst:.3f} s")

@@ -118,7 +118,7 @@ class Told(NamedTuple):
 def story(request, tmp_path_factory) -> Told:
     about, root = STORIES[request.param], tmp_path_factory.mktemp(request.param)
     about.write(root / "set")
-    return Told(about, root, say("train", "--data", root / "set", "--out", root / "run", *about.train))  # fmt: skip
+    return Told(about, root, say("train", "--data", root / "set", "--out", root / "run", *about.train))
 
 
 def test_it_learns_and_its_test_is_repeated(story) -> None:
@@ -146,7 +146,7 @@ def test_its_report(story) -> None:
 def test_its_answers_are_those_of_the_server(story) -> None:
     about, root, _ = story
     one = root / "set" / about.asked
-    answers = [json.loads(line) for line in say("predict", root / "run", one, "--json").splitlines()]  # fmt: skip
+    answers = [json.loads(line) for line in say("predict", root / "run", one, "--json").splitlines()]
     rows = list(csv.DictReader(io.StringIO(say("predict", root / "run", one, "--csv"))))
     assert len(rows) == len(answers) and about.columns in ",".join(rows[0])
     assert say("predict", root / "run", one).count("\n") == len(rows)
@@ -186,7 +186,7 @@ def test_its_export_answers_the_same(story) -> None:
     assert known["task"] == about.task and session.get_outputs()[0].name == KINDS[about.task].output
     reader = Reader(checkpoint.read(str(root / "run")), "cpu", 5)
     items = list(reader.items([str(root / "set" / about.asked)]))[:5]
-    x = rl.stack([reader.input(item.name if reader.inputs is None else item.content).x for item in items])  # fmt: skip
+    x = rl.stack([reader.input(item.name if reader.inputs is None else item.content).x for item in items])
     (out,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     reader.task.exported(reader.net, head_of(reader.net))
     with rl.no_grad():
@@ -196,13 +196,13 @@ def test_its_export_answers_the_same(story) -> None:
     if KINDS[about.task].over:  # the message names a network that takes the file
         from rushlight.vision import models
 
-        net = eval(re.search(r"rushlight\.vision\.(models\.\S+?\(.*?\))", told)[1], {"models": models})  # fmt: skip
+        net = eval(re.search(r"rushlight\.vision\.(models\.\S+?\(.*?\))", told)[1], {"models": models})
         net.load_state_dict(rl.load(root / "run" / "model.pth"))
 
 
 def test_it_goes_on_where_it_stopped(story) -> None:
     about, root, _ = story
-    short = [words if words != about.train[about.train.index("--epochs") + 1] else 1 for words in about.train]  # fmt: skip
+    short = [words if words != about.train[about.train.index("--epochs") + 1] else 1 for words in about.train]
     say("train", "--data", root / "set", "--out", root / "short", *short)
     said = say("train", "--out", root / "short", "--epochs", "2", "--resume")
     assert "epoch 2/2" in said and "epoch 1/2" not in said

@@ -51,10 +51,7 @@ def both(source: str, **names):
     results = []
     for library, data in ((rushlight, ours), (torch, theirs)):
         scope = {"torch": library, "np": np, "collections": collections, "Point": Point}
-        scope |= {
-            "MyList": MyList,
-            **{n: getattr(data, n) for n in theirs.__all__ if hasattr(data, n)},
-        }
+        scope |= {"MyList": MyList, **{n: getattr(data, n) for n in theirs.__all__ if hasattr(data, n)}}
         scope |= {k: v(data, library) for k, v in names.items()}
         library.manual_seed(0)
         results.append(outcome(lambda: eval(source, scope)))

@@ -183,9 +183,7 @@ def test_a_subclass_with_its_own_items_is_asked_for_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"collate_fn": list}, {"worker_init_fn": _no_op}, {"batch_size": None}],
-    ids=lambda o: next(iter(o)),
+    "options", [{"collate_fn": list}, {"worker_init_fn": _no_op}, {"batch_size": None}], ids=lambda o: next(iter(o))
 )
 def test_what_needs_workers_gets_them(options: dict) -> None:
     it = iter(DataLoader(_pictures(), num_workers=1, **options))
@@ -216,9 +214,7 @@ def test_a_sampler_of_ones_own_is_obeyed(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_index_out_of_range(workers: int) -> None:
-    dataset = ConcatDataset(
-        [TensorDataset(rushlight.arange(5)), TensorDataset(rushlight.arange(5))]
-    )
+    dataset = ConcatDataset([TensorDataset(rushlight.arange(5)), TensorDataset(rushlight.arange(5))])
     with pytest.raises(IndexError):
         list(DataLoader(dataset, 2, sampler=[0, 10], num_workers=workers))
     with pytest.raises(ValueError, match="absolute value"):
@@ -289,9 +285,7 @@ def test_blocks_draw_no_further_than_the_batches_they_hold(count: int) -> None:
     assert states[0] == states[1]
 
 
-@pytest.mark.parametrize(
-    "lengths", [[3], [2, 2], [2, 2, 1], [0, 3], [3, 0], [1, 2, 2], [0, 0], [1, 4, 1]]
-)
+@pytest.mark.parametrize("lengths", [[3], [2, 2], [2, 2, 1], [0, 3], [3, 0], [1, 2, 2], [0, 0], [1, 4, 1]])
 @pytest.mark.parametrize("turned", [False, True])
 def test_rows_are_cut(lengths: list[int], turned: bool) -> None:
     a = np.arange(sum(lengths) * 6).reshape(-1, 2, 3)
@@ -300,7 +294,7 @@ def test_rows_are_cut(lengths: list[int], turned: bool) -> None:
     assert [len(p) for p in parts] == lengths
     assert (np.concatenate(parts) == a).all() and all(p.shape[1:] == (2, 3) for p in parts)
     assert all(np.shares_memory(p, a) for p in parts if p.size)
-    tensors = batching.split({"a": rushlight.from_numpy(a), "b": [rushlight.arange(sum(lengths))]}, lengths)  # fmt: skip
+    tensors = batching.split({"a": rushlight.from_numpy(a), "b": [rushlight.arange(sum(lengths))]}, lengths)
     assert [len(t["a"]) for t in tensors] == [len(t["b"][0]) for t in tensors] == lengths
 
 
@@ -336,13 +330,7 @@ def test_every_draw_of_an_epoch_is_made_when_workers_would_be_sent_it() -> None:
         loader_type, dataset_type = data or (theirs.DataLoader, theirs.TensorDataset)
         library.manual_seed(0)
         it = iter(
-            loader_type(
-                dataset_type(library.arange(9)),
-                2,
-                shuffle=True,
-                num_workers=2,
-                multiprocessing_context="fork",
-            )
+            loader_type(dataset_type(library.arange(9)), 2, shuffle=True, num_workers=2, multiprocessing_context="fork")
         )
         numbers.append((library.rand(1).item(), [b[0].tolist() for b in it]))
     assert numbers[0] == numbers[1]

@@ -255,17 +255,13 @@ def test_an_error_is_raised_here_with_the_workers_traceback(error, kind) -> None
         next(it)
     text = str(caught.value)
     name = type(error).__name__
-    assert text.startswith(
-        f"Caught {name} in DataLoader worker process 0.\nOriginal Traceback (most"
-    )
+    assert text.startswith(f"Caught {name} in DataLoader worker process 0.\nOriginal Traceback (most")
     assert "in __getitem__" in text and "fetching sample 2 (place 0 of batch 2)" in text
     assert [b.item() for b in it] == [3, 4]  # the loader goes on, as PyTorch's does
 
 
 def test_an_error_of_the_init_function() -> None:
-    with pytest.raises(
-        ValueError, match=r"Caught ValueError in DataLoader worker process 0\.\nOrig"
-    ):
+    with pytest.raises(ValueError, match=r"Caught ValueError in DataLoader worker process 0\.\nOrig"):
         list(DataLoader(Numbers(), num_workers=2, worker_init_fn=lambda w: fail()))
     assert no_children()
 
@@ -289,29 +285,15 @@ def _with_graph(i: int) -> rushlight.Tensor:
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        (
-            die,
-            r"DataLoader worker \(pid \d+\) is killed by signal: Killed while fetching sample 7 ",
-        ),
-        (
-            crash,
-            r"DataLoader worker \(pid \d+\) is killed by signal: Segmentation fault while fetch",
-        ),
-        (
-            leave,
-            r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code 3 while fetch",
-        ),
-        (
-            sys.exit,
-            r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code 0 while",
-        ),
+        (die, r"DataLoader worker \(pid \d+\) is killed by signal: Killed while fetching sample 7 "),
+        (crash, r"DataLoader worker \(pid \d+\) is killed by signal: Segmentation fault while fetch"),
+        (leave, r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code 3 while fetch"),
+        (sys.exit, r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code 0 while"),
     ],
 )
 @pytest.mark.parametrize("persistent", [False, True])
 def test_a_death_is_told_with_pid_signal_and_sample(event, text: str, persistent: bool) -> None:
-    loader = DataLoader(
-        Numbers(at=7, event=event), batch_size=2, num_workers=2, persistent_workers=persistent
-    )
+    loader = DataLoader(Numbers(at=7, event=event), batch_size=2, num_workers=2, persistent_workers=persistent)
     it = iter(loader)
     pids = {w.pid for w in it._pool.workers}
     with pytest.raises(RuntimeError, match=text) as caught:
@@ -353,9 +335,7 @@ def test_timeout_names_the_sample() -> None:
     it = iter(DataLoader(dataset, batch_size=2, num_workers=2, timeout=0.5, collate_fn=list))
     assert at_3.wait(600) and past_1.wait(600)  # the first batch is there, the second will never be
     assert next(it) == [0, 1]
-    with pytest.raises(
-        RuntimeError, match=r"timed out after 0.5 seconds: worker \(pid \d+\) is fetching sample 3 "
-    ):
+    with pytest.raises(RuntimeError, match=r"timed out after 0.5 seconds: worker \(pid \d+\) is fetching sample 3 "):
         next(it)
     del it
     assert no_children()

@@ -26,11 +26,7 @@ def windows(x, kernel, stride, pad):
     return out
 
 
-GEOMETRIES = [
-    ((7, 7), (3, 3), (1, 1), (0, 0)),
-    ((6, 5), (3, 2), (2, 1), (1, 0)),
-    ((5, 7), (2, 3), (2, 3), (2, 2)),
-]
+GEOMETRIES = [((7, 7), (3, 3), (1, 1), (0, 0)), ((6, 5), (3, 2), (2, 1), (1, 0)), ((5, 7), (2, 3), (2, 3), (2, 2))]
 
 
 @pytest.mark.parametrize("size, kernel, stride, pad", GEOMETRIES)
@@ -65,9 +61,7 @@ def test_deconv2d(size, kernel, stride, pad):
     x = rng.randn(*F.conv2d(y, W, None, stride, pad).shape)
     back = F.deconv2d(x, W, None, stride, pad, outsize=size)
     assert back.shape == y.shape
-    np.testing.assert_allclose(
-        (back.data * y).sum(), (x * F.conv2d(y, W, None, stride, pad).data).sum()
-    )
+    np.testing.assert_allclose((back.data * y).sum(), (x * F.conv2d(y, W, None, stride, pad).data).sum())
     with_bias = F.deconv2d(x, W, b, stride, pad, outsize=size)
     assert array_allclose(with_bias, back.data + b[:, None, None])
     check_twice(lambda x: F.deconv2d(x, W, b, stride, pad), x)
@@ -122,9 +116,7 @@ def test_im2col_and_back(size, kernel, stride, pad, to_matrix):
 
 
 def test_step_57():
-    assert F.im2col(
-        np.random.rand(1, 3, 7, 7), kernel_size=5, stride=1, pad=0, to_matrix=True
-    ).shape == (9, 75)
+    assert F.im2col(np.random.rand(1, 3, 7, 7), kernel_size=5, stride=1, pad=0, to_matrix=True).shape == (9, 75)
     assert F.im2col(np.random.rand(10, 3, 7, 7), kernel_size=(5, 5)).shape == (90, 75)
     x, W = Variable(np.random.randn(1, 5, 15, 15)), Variable(np.random.randn(8, 5, 3, 3))
     y = F.conv2d_simple(x, W, b=None, stride=1, pad=1)

@@ -63,11 +63,7 @@ def test_operators_with_numbers_and_arrays(left, other):
         np.testing.assert_allclose(y.data, eval(expression, {"x": a, "other": other}))
         y.backward()
         numeric = [
-            (
-                eval(expression, {"x": a + d, "other": other})
-                - eval(expression, {"x": a - d, "other": other})
-            )
-            / 2e-4
+            (eval(expression, {"x": a + d, "other": other}) - eval(expression, {"x": a - d, "other": other})) / 2e-4
             for d in [1e-4]
         ][0]
         np.testing.assert_allclose(x.grad.data, np.broadcast_to(numeric, a.shape), rtol=1e-6)
@@ -108,9 +104,7 @@ def test_bool_masks():
 
 
 @pytest.mark.parametrize("f", [F.add, F.sub, F.mul, F.div, F.rsub, core.rdiv])
-@pytest.mark.parametrize(
-    "shapes", [((3, 3), (3, 3)), ((3, 3), (3, 1)), ((3, 3), (3,)), ((1,), (2, 3))]
-)
+@pytest.mark.parametrize("shapes", [((3, 3), (3, 3)), ((3, 3), (3, 1)), ((3, 3), (3,)), ((1,), (2, 3))])
 def test_binary_gradients(f, shapes):
     a, b = (np.random.rand(*s) + 0.5 for s in shapes)
     assert gradient_check(f, a.copy(), b)
@@ -473,11 +467,7 @@ def test_switch_to_the_simple_core(tmp_path):
     from pathlib import Path
 
     package = Path(dezero.__file__).parent
-    text = (
-        (package / "__init__.py")
-        .read_text()
-        .replace("is_simple_core = False", "is_simple_core = True")
-    )
+    text = (package / "__init__.py").read_text().replace("is_simple_core = False", "is_simple_core = True")
     code = (
         "import sys, types, importlib.util as u\n"
         f"spec = u.spec_from_loader('rushlight.dezero', None, is_package=True)\n"

@@ -45,10 +45,7 @@ def test_sin_curve():
     curve = datasets.SinCurve(train=False)
     assert curve.data.shape == (999, 1) and np.array_equal(curve.data[1:], curve.label[:-1])
     np.testing.assert_allclose(curve.data[0], 1.0)
-    assert (
-        np.abs(datasets.SinCurve().data[:, 0] - np.sin(np.linspace(0, 2 * np.pi, 1000))[:-1]).max()
-        <= 0.05
-    )
+    assert np.abs(datasets.SinCurve().data[:, 0] - np.sin(np.linspace(0, 2 * np.pi, 1000))[:-1]).max() <= 0.05
 
 
 def test_shakespear_from_the_cache(tmp_path, monkeypatch):
@@ -68,10 +65,7 @@ def write_mnist(folder, n=20, packed=True):
         labels = (np.arange(n) % 10).astype(np.uint8)
         for row in (0, 10):  # something to learn
             images[np.arange(n), labels + row] = 255
-        for name, a in (
-            (f"{prefix}-images-idx3-ubyte", images),
-            (f"{prefix}-labels-idx1-ubyte", labels),
-        ):
+        for name, a in ((f"{prefix}-images-idx3-ubyte", images), (f"{prefix}-labels-idx1-ubyte", labels)):
             raw = bytes([0, 0, 8, a.ndim]) + struct.pack(f">{a.ndim}I", *a.shape) + a.tobytes()
             if packed:
                 (folder / (name + ".gz")).write_bytes(gzip.compress(raw))
@@ -125,9 +119,7 @@ def test_cifar10(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(utils, "cache_dir", str(tmp_path / "cache"))
     folder = tmp_path / "data" / "cifar-10-batches-py"
-    write_cifar(
-        folder, [*[f"data_batch_{i}" for i in range(1, 6)], "test_batch"], {"labels": [0, 1, 9]}
-    )
+    write_cifar(folder, [*[f"data_batch_{i}" for i in range(1, 6)], "test_batch"], {"labels": [0, 1, 9]})
     names = list(datasets.CIFAR10.labels().values())
     (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": names}, protocol=2))
     cifar = datasets.CIFAR10()
@@ -191,9 +183,7 @@ def test_loader_shuffles_by_numpy():
     loader = DataLoader(Numbers(), 5)
     seen = np.concatenate([t for _, t in loader])
     np.random.seed(3)
-    assert np.array_equal(seen, np.random.permutation(10)) and not np.array_equal(
-        seen, np.arange(10)
-    )
+    assert np.array_equal(seen, np.random.permutation(10)) and not np.array_equal(seen, np.arange(10))
     assert not np.array_equal(np.concatenate([t for _, t in loader]), seen)
 
 
@@ -262,9 +252,7 @@ def test_sequences():
 def test_array_transforms():
     a = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
     assert T.Flatten()(a).shape == (12,)
-    assert (
-        T.ToFloat()(a).dtype == T.AsType()(a).dtype == np.float32 and T.ToInt()(a).dtype.kind == "i"
-    )
+    assert T.ToFloat()(a).dtype == T.AsType()(a).dtype == np.float32 and T.ToInt()(a).dtype.kind == "i"
     f = T.ToFloat()(a)
     assert T.Normalize(mean=2, std=4)(f).dtype == np.float32
     np.testing.assert_allclose(T.Normalize([1, 2, 3], [1, 2, 4])(f)[2], (f[2] - 3) / 4)
@@ -355,10 +343,7 @@ def test_gradient_check_fails_when_it_should(capsys):
 
 def test_small_helpers(capsys):
     a = np.arange(6.0).reshape(2, 3)
-    assert utils.sum_to(a, (1, 3)).tolist() == [[3, 5, 7]] and utils.sum_to(a, (2, 1)).shape == (
-        2,
-        1,
-    )
+    assert utils.sum_to(a, (1, 3)).tolist() == [[3, 5, 7]] and utils.sum_to(a, (2, 1)).shape == (2, 1)
     assert utils.array_equal(Variable(a), a) and not utils.array_allclose(a, a + 1)
     np.testing.assert_allclose(utils.logsumexp(a), np.log(np.exp(a).sum(1, keepdims=True)))
     assert utils.pair(3) == (3, 3) and utils.pair((1, 2)) == (1, 2)

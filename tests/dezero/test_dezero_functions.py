@@ -54,19 +54,11 @@ UNARY = {
     "expand_dims": (lambda x: F.expand_dims(x, 1), lambda x: x[:, None], X),
     "sum": (F.sum, np.sum, X),
     "sum0": (lambda x: F.sum(x, axis=0), lambda x: x.sum(0), X),
-    "sum-1keep": (
-        lambda x: F.sum(x, axis=-1, keepdims=True),
-        lambda x: x.sum(-1, keepdims=True),
-        X,
-    ),
+    "sum-1keep": (lambda x: F.sum(x, axis=-1, keepdims=True), lambda x: x.sum(-1, keepdims=True), X),
     "sum(0,1)": (lambda x: F.sum(x, axis=(0, 1)), lambda x: x.sum((0, 1)), X),
     "mean": (F.mean, np.mean, X),
     "average": (lambda x: F.average(x, axis=0), lambda x: x.mean(0), X),
-    "broadcast_to": (
-        lambda x: F.broadcast_to(x, (2, 3, 4)),
-        lambda x: np.broadcast_to(x, (2, 3, 4)),
-        X,
-    ),
+    "broadcast_to": (lambda x: F.broadcast_to(x, (2, 3, 4)), lambda x: np.broadcast_to(x, (2, 3, 4)), X),
     "sum_to": (lambda x: F.sum_to(x, (1, 4)), lambda x: x.sum(0, keepdims=True), X),
     "max": (F.max, np.max, X),
     "max0": (lambda x: F.max(x, axis=0), lambda x: x.max(0), X),
@@ -179,11 +171,7 @@ def test_linear(f, bias):
 
 
 def test_linear_of_mixed_precision():
-    x, W, b = (
-        Variable(rng.randn(5, 3)),
-        Variable(rng.randn(3, 2).astype("f")),
-        Variable(np.zeros(2, "f")),
-    )
+    x, W, b = (Variable(rng.randn(5, 3)), Variable(rng.randn(3, 2).astype("f")), Variable(np.zeros(2, "f")))
     y = F.linear(x, W, b)
     assert y.dtype == np.float64
     y.backward()
@@ -308,10 +296,7 @@ def test_function_classes_work_by_themselves():
     assert F.Linear()(x, np.ones((4, 2)), np.zeros(2)).shape == (3, 2)
     assert F.GetItemGrad((0, slice(None)), (3, 4))(x[0]).shape == (3, 4)
     assert F.LeakyReLU(0.1)(x).shape == F.Clip(0, 1)(x).shape == F.LogSoftmax()(x).shape
-    assert F.BatchNorm(np.zeros(4), np.ones(4), 0.9, 2e-5)(x, np.ones(4), np.zeros(4)).shape == (
-        3,
-        4,
-    )
+    assert F.BatchNorm(np.zeros(4), np.ones(4), 0.9, 2e-5)(x, np.ones(4), np.zeros(4)).shape == (3, 4)
 
 
 LISTED = """add as_array as_variable average average_pooling batch_nrom binary_cross_entropy broadcast_to

@@ -100,9 +100,7 @@ def test_lstm():
     h = c = np.zeros((5, 3), "f")
     for _ in range(3):
         gates = {
-            g: x @ getattr(lstm, "x2" + g).W.data
-            + getattr(lstm, "x2" + g).b.data
-            + h @ getattr(lstm, "h2" + g).W.data
+            g: x @ getattr(lstm, "x2" + g).W.data + getattr(lstm, "x2" + g).b.data + h @ getattr(lstm, "h2" + g).W.data
             for g in "fiou"
         }
         c = sigmoid(gates["f"]) * c + sigmoid(gates["i"]) * np.tanh(gates["u"])
@@ -226,14 +224,9 @@ def test_rules(name, dtype):
         target.a.grad, target.b.grad = Variable(g.astype(dtype)), Variable(g[0].astype(dtype))
         optimizer.update()
     tolerance = 1e-5 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(target.a.data, by_hand(name, start, grads), rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(
-        target.a.data, by_hand(name, start, grads), rtol=tolerance, atol=tolerance
-    )
-    np.testing.assert_allclose(
-        target.b.data,
-        by_hand(name, start[0], [g[0] for g in grads]),
-        rtol=tolerance,
-        atol=tolerance,
+        target.b.data, by_hand(name, start[0], [g[0] for g in grads]), rtol=tolerance, atol=tolerance
     )
     assert target.a.data is array and target.a.dtype == dtype  # changed in place
     assert target.untouched.data.tolist() == [1, 1]
@@ -338,14 +331,7 @@ def test_resnet():
         y = model(np.random.randn(1, 3, 64, 64).astype("f"))
     assert y.shape == (1, 1000) and y.dtype == np.float32
     found = keys(model)
-    for key in (
-        "conv1/W",
-        "conv1/b",
-        "bn1/avg_mean",
-        "res2/a/conv4/W",
-        "res3/b3/bn2/gamma",
-        "fc6/b",
-    ):
+    for key in ("conv1/W", "conv1/b", "bn1/avg_mean", "res2/a/conv4/W", "res3/b3/bn2/gamma", "fc6/b"):
         assert key in found
     assert "res2/a/conv1/b" not in found
     with pytest.raises(ValueError, match="n_layers"):

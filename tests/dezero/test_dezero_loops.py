@@ -27,7 +27,7 @@ def test_loop(name: str) -> None:
     rl.tracing(before)
     found, seen = run_traced(_from_the_same_seed, program)
     compare(expected, found, exact=True)
-    assert seen.replayed >= replays, (seen.replayed, seen.fallbacks, [vars(p) for p in seen.places.values()])  # fmt: skip
+    assert seen.replayed >= replays, (seen.replayed, seen.fallbacks, [vars(p) for p in seen.places.values()])
 
 
 def test_a_backward_pass_is_one_comparison() -> None:

@@ -45,15 +45,7 @@ def _public(f: Any) -> list[str]:
 def graph(v: Any) -> list[Any]:
     """Everything that can be seen of how a Variable was made."""
     f = v.creator
-    seen = [
-        sorted(vars(v).keys() - {"_turned"}),
-        v.generation,
-        v._constant,
-        v.name,
-        v.shape,
-        v.dtype,
-        v.data.tobytes(),
-    ]
+    seen = [sorted(vars(v).keys() - {"_turned"}), v.generation, v._constant, v.name, v.shape, v.dtype, v.data.tobytes()]
     if f is None:
         return seen
     outputs = [r() is v for r in f.outputs]
@@ -74,9 +66,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "arrays": lambda: F.linear(X, np.ones((4, 2), "f4"), np.ones(2, "f4")),
     "no bias": lambda: F.linear(X, Parameter(np.ones((4, 2), "f4"))),
     "bias of nothing": lambda: F.linear(X, Parameter(np.ones((4, 2), "f4")), Parameter(None)),
-    "bias of rows": lambda: F.linear(
-        X, Parameter(np.ones((4, 2), "f4")), Parameter(np.ones((1, 2), "f4"))
-    ),
+    "bias of rows": lambda: F.linear(X, Parameter(np.ones((4, 2), "f4")), Parameter(np.ones((1, 2), "f4"))),
     "dtypes": lambda: F.linear(X, Parameter(np.ones((4, 2))), Parameter(np.ones(2, "f4"))),
     "three dims": lambda: F.linear(
         np.ones((2, 3, 4), "f4"), Parameter(np.ones((4, 2), "f4")), Parameter(np.ones(2, "f4"))
@@ -86,15 +76,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "no rows": lambda: F.sigmoid(np.zeros((0, 3), "f4")),
     "int32 classes": lambda: F.softmax_cross_entropy(X, T.astype("i4")),
     "classes in a column": lambda: F.softmax_cross_entropy(Variable(X), T[:, None]),
-    "a view": lambda: F.linear(
-        Variable(X.T.copy().T), L.Weight(np.ones((3, 4), "f4").T), Parameter(np.ones(3, "f4"))
-    ),
-    "a wrong size": lambda: F.linear(
-        X, Parameter(np.ones((5, 2), "f4")), Parameter(np.ones(2, "f4"))
-    ),
-    "a wrong bias": lambda: F.linear(
-        X, Parameter(np.ones((4, 2), "f4")), Parameter(np.ones(3, "f4"))
-    ),
+    "a view": lambda: F.linear(Variable(X.T.copy().T), L.Weight(np.ones((3, 4), "f4").T), Parameter(np.ones(3, "f4"))),
+    "a wrong size": lambda: F.linear(X, Parameter(np.ones((5, 2), "f4")), Parameter(np.ones(2, "f4"))),
+    "a wrong bias": lambda: F.linear(X, Parameter(np.ones((4, 2), "f4")), Parameter(np.ones(3, "f4"))),
     "a class too high": lambda: F.softmax_cross_entropy(Variable(X), np.full(6, 9)),
     "a list": lambda: F.sigmoid([1.0]),
     "None": lambda: F.relu(Variable(None)),

@@ -19,16 +19,9 @@ SOURCE = Path(rushlight.__file__).parent.parent
 def run(folder: Path, code: str, name: str = "step.py") -> str:
     """What a script prints under `rushlight run`, with warnings as errors."""
     (folder / name).write_text(code)
-    env = {
-        **os.environ,
-        "PYTHONPATH": str(SOURCE),
-        "HOME": str(folder),
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "HOME": str(folder), "OPENBLAS_NUM_THREADS": "1"}
     start = "import sys; from rushlight.cli import main; sys.exit(main(['run', sys.argv[1]]))"
-    done = subprocess.run(
-        [sys.executable, "-c", start, name], cwd=folder, env=env, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", start, name], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

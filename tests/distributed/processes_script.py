@@ -24,9 +24,7 @@ def work(rank, net, total, rows, ready, answers, over):
     rows[rank][1] = 7
     x, y, turned, half = ready.get()
     x[rank] += rank + 1  # y looks at the same memory; each process has an element of its own
-    answers.put(
-        (rank, y[rank].item(), turned.stride(), half.dtype == torch.bfloat16, x.is_shared())
-    )
+    answers.put((rank, y[rank].item(), turned.stride(), half.dtype == torch.bfloat16, x.is_shared()))
     own = torch.arange(3.0) + rank
     answers.put(own)
     over.wait(600)  # the sender of memory stays until it has arrived

@@ -24,16 +24,7 @@ needs_mpi = pytest.mark.skipif(REASON is not None, reason=f"several ranks need M
 
 
 def environment(gpu: bool = False) -> dict[str, str]:
-    gone = (
-        "PYTEST_",
-        "PMI",
-        "OMPI_COMM",
-        "OMPI_UNIVERSE",
-        "RANK",
-        "WORLD_SIZE",
-        "LOCAL_RANK",
-        "MASTER_",
-    )
+    gone = ("PYTEST_", "PMI", "OMPI_COMM", "OMPI_UNIVERSE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
     return {**kept, "OMP_NUM_THREADS": "1", **({} if gpu else {"RUSHLIGHT_NO_CUDA": "1"})}
 
@@ -41,7 +32,7 @@ def environment(gpu: bool = False) -> dict[str, str]:
 def python(*words: str, timeout: float = 900, gpu: bool = False) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, timeout=timeout, env=environment(gpu)
-    )  # fmt: skip
+    )
 
 
 def launch(count: int, script: str, *args: str, options: tuple[str, ...] = (), gpu: bool = False) -> subprocess.CompletedProcess:  # fmt: skip
@@ -93,9 +84,7 @@ def test_checkpoint_is_read_by_another_number_of_ranks(tmp_path: Path) -> None:
     read = passed(launch(3, "training.py", "load", folder), 3, "load")
     losses = {float(v) for v in re.findall(r"loss (\S+)", wrote + read)}
     assert len(losses) >= 1 and max(losses) - min(losses) < 1e-6
-    assert (
-        sum(p.name.endswith(".distcp") for p in Path(folder).iterdir()) == 2
-    )  # no file of the first save
+    assert sum(p.name.endswith(".distcp") for p in Path(folder).iterdir()) == 2  # no file of the first save
 
 
 @needs_mpi
@@ -116,9 +105,7 @@ def test_imagenet_style_script(tmp_path: Path) -> None:
     done = python("-m", "rushlight", "run", str(HERE / "imagenet_style.py"), *words)
     assert done.returncode == 0, done.stdout + done.stderr
     # two processes write to one pipe: their lines may share one
-    told = dict(
-        re.findall(r"worker (\d) of 2 (loss \S+ accuracy \S+ sum -?\d+\.\d{9})", done.stdout)
-    )
+    told = dict(re.findall(r"worker (\d) of 2 (loss \S+ accuracy \S+ sum -?\d+\.\d{9})", done.stdout))
     assert set(told) == {"0", "1"} and told["0"] == told["1"]  # the same weights on both ranks
     assert (tmp_path / "checkpoint.pth.tar").exists()
 
@@ -182,8 +169,8 @@ def test_first_traceback_is_shown_and_restarts_are_counted(tmp_path: Path) -> No
     ("count", "batch"),
     [(64, ("--global-batch", "8")), (63, ("--global-batch", "8")), (60, ("--batch-size", "2", "--accumulate", "2"))],
     ids=["even", "uneven", "in parts"],
-)  # fmt: skip
-def test_train_by_two_ranks_is_the_training_of_one(count: int, batch: tuple, tmp_path: Path) -> None:  # fmt: skip
+)
+def test_train_by_two_ranks_is_the_training_of_one(count: int, batch: tuple, tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     import json
 
@@ -200,16 +187,10 @@ def test_train_by_two_ranks_is_the_training_of_one(count: int, batch: tuple, tmp
     words = ("--data", str(tmp_path / "data"), "--model", "lenet", "--size", "16", "--epochs", "2", "--augment", "none",
              "--quiet", "--seed", "1", "--weight-decay", "0", "--label-smoothing", "0", "--val-split", "0", "--test-split", "0.25")  # fmt: skip
     losses, states = {}, {}
-    for name, more in (
-        ("one", ("--batch-size", "8")),
-        ("two", ("--nproc", "2", *batch)),
-    ):
+    for name, more in (("one", ("--batch-size", "8")), ("two", ("--nproc", "2", *batch))):
         done = python("-m", "rushlight", "train", *words, *more, "--out", str(tmp_path / name))
         assert done.returncode == 0, done.stdout + done.stderr
-        rows = [
-            json.loads(line)
-            for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()
-        ]
+        rows = [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
         losses[name] = [row["train_loss"] for row in rows]
         states[name] = rl.load(tmp_path / name / "last.pth", weights_only=True)["model"]
     assert len(losses["two"]) == 2 and losses["two"] == pytest.approx(losses["one"], abs=1e-4)
@@ -272,7 +253,7 @@ def variable(pid: int, name: str) -> str | None:
         pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return None
-    return next((p.partition(b"=")[2].decode() for p in pairs if p.startswith(name.encode() + b"=")), None)  # fmt: skip
+    return next((p.partition(b"=")[2].decode() for p in pairs if p.startswith(name.encode() + b"=")), None)
 
 
 def reached(folder: Path) -> int:
@@ -283,7 +264,7 @@ def reached(folder: Path) -> int:
 
 
 @needs_mpi
-def test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes(tmp_path: Path, monkeypatch) -> None:  # fmt: skip
+def test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes(tmp_path: Path, monkeypatch) -> None:
     """Two points of a step, or with RUSHLIGHT_TEST_KILLS=all each of both ranks: of forward, of backward, of the exchange, of the save."""
     chance = random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0")))
     points = [(rank, point) for rank in range(2) for point in range(20)]
@@ -298,13 +279,11 @@ def test_a_rank_killed_at_any_point_of_a_step_is_named_and_the_run_resumes(tmp_p
         said = job.stdout + job.stderr
         pids = [int((tmp_path / f"pid-{r}").read_text().split()[0]) for r in range(2)]
         assert job.returncode == 137, said
-        assert f"rank {rank} (pid {pids[rank]} on " in said and "was killed by SIGKILL" in said, said  # fmt: skip
+        assert f"rank {rank} (pid {pids[rank]} on " in said and "was killed by SIGKILL" in said, said
         for pid in pids:
             command = Path(f"/proc/{pid}/cmdline")
             assert not command.exists() or not command.read_bytes()
-        print(
-            rank, point, reached(tmp_path), *re.findall(r"points \d+", said)
-        )  # shown by pytest -s
+        print(rank, point, reached(tmp_path), *re.findall(r"points \d+", said))  # shown by pytest -s
     at = reached(tmp_path)
     steps = str(at + 5)
     done = launch(2, "resumes.py", str(tmp_path), steps)

@@ -50,7 +50,7 @@ def test_each_reads_what_the_other_wrote(tmp_path: Path) -> None:
     }  # fmt: skip
     theirs.load(wanted, checkpoint_id=tmp_path / "ours", no_dist=True)
     assert wanted["step"] == 7 and wanted["more"]["pair"] == (0.5, "x")
-    assert wanted["more"]["list"][1].tolist() == [0, 1, 2] and wanted["more"]["half"].tolist() == [1, 1, 1]  # fmt: skip
+    assert wanted["more"]["list"][1].tolist() == [0, 1, 2] and wanted["more"]["half"].tolist() == [1, 1, 1]
     assert wanted["model"]["0.weight"].tolist() == b["model"]["0.weight"].tolist()
     found = a["optim"]["state"]["0.weight"]["exp_avg"].numpy()
     assert abs(wanted["optim"]["state"]["0.weight"]["exp_avg"].numpy() - found).max() < 1e-6
@@ -62,7 +62,7 @@ class _Runs:
         return print, ("a table ran code",)
 
 
-@pytest.mark.parametrize("what", [_Runs(), {"a": 1}, [1, 2], {(1, 2): _Runs()}], ids=["code", "dict", "list", "key"])  # fmt: skip
+@pytest.mark.parametrize("what", [_Runs(), {"a": 1}, [1, 2], {(1, 2): _Runs()}], ids=["code", "dict", "list", "key"])
 def test_a_table_that_is_none_is_refused(what, tmp_path: Path, capsys) -> None:
     (tmp_path / ".metadata").write_bytes(pickle.dumps(what))
     with pytest.raises(RuntimeError, match="is damaged"):

@@ -60,7 +60,7 @@ def test_srun_that_cannot_work_is_told(monkeypatch, capsys) -> None:
 @pytest.mark.parametrize(
     ("nodes", "first"),
     [("a", "a"), ("a,b", "a"), ("n[07-09,12],o", "n07"), ("10.77.0.[1-2]", "10.77.0.1"), ("r1c[3,5]x", "r1c3x")],
-)  # fmt: skip
+)
 def test_tasks_of_srun_meet_on_the_first_host(nodes: str, first: str, monkeypatch) -> None:
     monkeypatch.delenv("SLURM_PROCID", raising=False)
     assert slurm.task() is None

@@ -33,12 +33,7 @@ needs_mpich = pytest.mark.skipif(FOUND is None or FOUND.kind != "mpich", reason=
 
 
 def start(rank: int, size: int, port: str, *words: str, inside: tuple[str, ...] = (), script: str = "meets.py", **more: str) -> subprocess.Popen:  # fmt: skip
-    told = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
-        "RANK": str(rank),
-        "WORLD_SIZE": str(size),
-    }
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": str(rank), "WORLD_SIZE": str(size)}
     return subprocess.Popen(
         [*inside, sys.executable, str(HERE / script), *words], env={**environment(), **told, **more},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -77,23 +72,16 @@ def test_ranks_with_a_gpu_each_need_no_mpi() -> None:
 
 def test_ranks_that_share_a_gpu_need_mpi() -> None:
     port, words = free_port(), (str(HERE / "meets.py"),)
-    told = ended(
-        *[start(r, 2, port, *words, script="gpus_apart.py", TEST_SHARED="1") for r in range(2)]
-    )
+    told = ended(*[start(r, 2, port, *words, script="gpus_apart.py", TEST_SHARED="1") for r in range(2)])
     for code, text in told:
-        assert (
-            code == 3
-            and "2 processes that share GPUs need MPI, and mpi4py is not installed" in text
-        ), told
+        assert code == 3 and "2 processes that share GPUs need MPI, and mpi4py is not installed" in text, told
 
 
 def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
     told = ended(*[start(r, 4, port, TEST_SECONDS="3") for r in (0, 2)])
     # On a slow machine rank 2 is too late as well.
-    assert told[0][0] == 3 and re.search(
-        "ranks 1, (2, )?3 of 4 did not come within 3 s", told[0][1]
-    )
+    assert told[0][0] == 3 and re.search("ranks 1, (2, )?3 of 4 did not come within 3 s", told[0][1])
     assert told[1][0] == 3
 
 
@@ -189,64 +177,32 @@ def two_hosts() -> Iterator[tuple[str, str, str]]:
 
 
 def on(host: str) -> tuple[str, ...]:
-    return (
-        "ip",
-        "netns",
-        "exec",
-        host,
-        "unshare",
-        "-u",
-        "sh",
-        "-c",
-        f'hostname {host}; exec "$0" "$@"',
-    )
+    return ("ip", "netns", "exec", host, "unshare", "-u", "sh", "-c", f'hostname {host}; exec "$0" "$@"')
 
 
 @needs_mpich
 def test_two_networks_without_ssh_are_one_world_and_a_lost_one_is_named() -> None:
     with two_hosts() as (a, b, cable):
         # The transport must not see that both hosts are one machine.
-        more: dict[str, Any] = {
-            "MASTER_ADDR": "10.77.0.1",
-            "RUSHLIGHT_PORTS": "29600-29700",
-            "UCX_TLS": "tcp,self",
-        }
-        ranks = [
-            start(r, 4, "29511", "wait", inside=on(h), **more) for r, h in enumerate((a, b, a, b))
-        ]
+        more: dict[str, Any] = {"MASTER_ADDR": "10.77.0.1", "RUSHLIGHT_PORTS": "29600-29700", "UCX_TLS": "tcp,self"}
+        ranks = [start(r, 4, "29511", "wait", inside=on(h), **more) for r, h in enumerate((a, b, a, b))]
         for rank in ranks:
             assert rank.stdout is not None and rank.stdout.readline().startswith("sum 10.0 10.0")
         _ip("-n", b, "link", "set", cable, "down")  # nobody says goodbye
         cut = time.time()
         told = ended(*ranks)
-        late = [
-            float(found) - cut
-            for _, text in told
-            for found in re.findall(r"told at ([\d.]+)", text)
-        ]
+        late = [float(found) - cut for _, text in told for found in re.findall(r"told at ([\d.]+)", text)]
         print("told after", [round(seconds, 1) for seconds in late], "s")  # shown by pytest -s
         assert [code for code, _ in told] == [4] * 4, told
         for rank in (0, 2):
             lost = "rank [13] \\(its host is not reached any more\\)"  # the first that is noticed, or both
             assert re.search(lost, told[rank][1]), told
         for rank in (1, 3):
-            assert "the host of the store, 10.77.0.1, is not reached any more" in told[rank][1], (
-                told
-            )
+            assert "the host of the store, 10.77.0.1, is not reached any more" in told[rank][1], told
 
 
 def launched(host: str, *words: str, **more: str) -> subprocess.Popen:
-    command = [
-        *on(host),
-        sys.executable,
-        "-m",
-        "rushlight",
-        "launch",
-        "--nnodes",
-        "2",
-        "--nproc-per-node",
-        "2",
-    ]
+    command = [*on(host), sys.executable, "-m", "rushlight", "launch", "--nnodes", "2", "--nproc-per-node", "2"]
     return subprocess.Popen(
         [*command, *words], env={**environment(), "UCX_TLS": "tcp,self", **more},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -261,8 +217,7 @@ def test_torchrun_on_every_host(way: str) -> None:
         static = ["--master-addr", "10.77.0.1", "--master-port", "29514", "--node-rank"]
         script = str(HERE / "meets.py")
         jobs = [
-            launched(host, *([*static, str(k)] if way == "static" else point), script)
-            for k, host in ((0, a), (1, b))
+            launched(host, *([*static, str(k)] if way == "static" else point), script) for k, host in ((0, a), (1, b))
         ]
         for node, (code, text) in enumerate(ended(*jobs)):
             assert code == 0, text
@@ -304,7 +259,7 @@ def test_ranks_that_do_not_belong_together_are_told_on_both_sides(case: str, hos
             more = {"MASTER_ADDR": "10.77.0.1"}
         port = free_port()
         if case == "twice":
-            told = ended(*[start(r, 3, port, inside=insides[at], **more) for r, at in ((0, 0), (1, 0), (1, 1))])  # fmt: skip
+            told = ended(*[start(r, 3, port, inside=insides[at], **more) for r, at in ((0, 0), (1, 0), (1, 1))])
             words = "rank 1 came twice: first as process "
         else:
             other = more | ({"TEST_VERSION": "0.0.1"} if case == "version" else {})
@@ -337,10 +292,7 @@ def test_who_comes_late_is_refused_and_does_not_disturb_the_others() -> None:
 @pytest.mark.parametrize("dead", [0, 1])
 def test_a_send_to_a_rank_that_is_gone_is_refused_and_its_name_told(dead: int) -> None:
     port = free_port()
-    ranks = [
-        start(r, 2, port, "sends", TEST_HOST=host, UCX_TLS="tcp,self")
-        for r, host in enumerate("ab")
-    ]
+    ranks = [start(r, 2, port, "sends", TEST_HOST=host, UCX_TLS="tcp,self") for r, host in enumerate("ab")]
     for rank in ranks:
         assert rank.stdout is not None and rank.stdout.readline().startswith("sum 3.0")
     ranks[dead].kill()
@@ -353,7 +305,7 @@ def test_a_send_to_a_rank_that_is_gone_is_refused_and_its_name_told(dead: int) -
 # -- killed ranks and hosts -------------------------------------------------------------------------------------------
 
 
-def _resuming(host: str, node: int, nodes: str, port: str, folder: Path, log: Any) -> subprocess.Popen:  # fmt: skip
+def _resuming(host: str, node: int, nodes: str, port: str, folder: Path, log: Any) -> subprocess.Popen:
     words = ["--nnodes", nodes, "--node-rank", str(node), "--master-addr", "10.77.0.1", "--master-port", port,
              "--rdzv-conf", "last_call_timeout=0.2", "--max-restarts", "100000",
              str(HERE / "resumes.py"), str(folder), str(10**6), "slowly"]  # fmt: skip
@@ -366,7 +318,7 @@ def _resuming(host: str, node: int, nodes: str, port: str, folder: Path, log: An
 def test_a_host_that_comes_back_before_its_loss_is_seen_waits_for_the_next_attempt():
     served = StoreServer("127.0.0.1")
     words = {"master_addr": "127.0.0.1", "master_port": served.port, "rdzv_conf": "join_timeout=60", "fewest": 2, "nnodes": 2}  # fmt: skip
-    first, lost, back = [Attempts(SimpleNamespace(node_rank=k, **words), served if k == 0 else None) for k in (0, 1, 1)]  # fmt: skip
+    first, lost, back = [Attempts(SimpleNamespace(node_rank=k, **words), served if k == 0 else None) for k in (0, 1, 1)]
     with ThreadPoolExecutor() as pool:
         begun = pool.submit(lost.begin, 0, 0)
         assert first.begin(0, 0).hosts == [first.name, lost.name] == begun.result().hosts
@@ -384,7 +336,7 @@ def _pids(folder: Path, world: int) -> dict[int, int]:
     return {rank: pid for rank, (pid, size) in told.items() if size == world}
 
 
-def _begun(folder: Path, world: int, before: dict[int, int], jobs: list[subprocess.Popen], log: Path) -> None:  # fmt: skip
+def _begun(folder: Path, world: int, before: dict[int, int], jobs: list[subprocess.Popen], log: Path) -> None:
     """Wait until the ranks of a world of this size are others than before, and there is a checkpoint."""
     until = time.monotonic() + 600
     while (
@@ -398,7 +350,7 @@ def _begun(folder: Path, world: int, before: dict[int, int], jobs: list[subproce
 
 @needs_mpich
 @pytest.mark.parametrize("nodes", ["2", "1:2"])
-def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: str, tmp_path: Path) -> None:  # fmt: skip
+def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: str, tmp_path: Path) -> None:
     """RUSHLIGHT_TEST_KILLS kills at random moments: of a rank, or of all that runs on the second host.
 
     With 1:2 the first host goes on alone until the second is there again. Afterwards the same steps are made by
@@ -459,5 +411,5 @@ def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: s
     assert other["step"] == saved["step"]
     for name, value in saved["model"].items():
         assert value.tolist() == other["model"][name].tolist()  # to the last bit
-    for kept, again in zip(saved["optimizer"]["state"].values(), other["optimizer"]["state"].values()):  # fmt: skip
+    for kept, again in zip(saved["optimizer"]["state"].values(), other["optimizer"]["state"].values()):
         assert kept["momentum_buffer"].tolist() == again["momentum_buffer"].tolist()

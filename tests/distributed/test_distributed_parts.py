@@ -98,12 +98,7 @@ def test_nccl_exchanges_in_one_group() -> None:
 def test_what_nccl_lacks_goes_another_way() -> None:
     nccl, _ = engine()
     assert nccl.has("all_reduce", "bfloat16", ReduceOp.SUM) and nccl.has("broadcast", "int16", None)
-    for dtype, op in (
-        ("int16", "SUM"),
-        ("int64", "BAND"),
-        ("complex64", "PRODUCT"),
-        ("bool", "AVG"),
-    ):
+    for dtype, op in (("int16", "SUM"), ("int64", "BAND"), ("complex64", "PRODUCT"), ("bool", "AVG")):
         assert not nccl.has("all_reduce", dtype, getattr(ReduceOp, op))
 
 
@@ -216,7 +211,7 @@ def test_waiting_asks_who_is_alive_and_ends() -> None:
 
 
 @pytest.mark.parametrize("busy", [True, False])
-def test_a_core_that_is_given_away_for_long_does_not_keep_who_waits_from_the_news(busy, monkeypatch) -> None:  # fmt: skip
+def test_a_core_that_is_given_away_for_long_does_not_keep_who_waits_from_the_news(busy, monkeypatch) -> None:
     """On a busy machine each yield lasts as long as others compute: turns are bounded by time, not by their number."""
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, sleep=lambda s: passes(s))
 
@@ -234,14 +229,10 @@ def test_a_core_that_is_given_away_for_long_does_not_keep_who_waits_from_the_new
 
 
 def test_torchruns_options_in_both_spellings() -> None:
-    chosen = parse(
-        ["--nproc_per_node", "3", "--max-restarts=2", "--master_port", "99", "s.py", "--lr", "1"]
-    )
+    chosen = parse(["--nproc_per_node", "3", "--max-restarts=2", "--master_port", "99", "s.py", "--lr", "1"])
     assert (chosen.nproc_per_node, chosen.max_restarts, chosen.master_port) == (3, 2, 99)
     assert (chosen.training_script, chosen.training_script_args) == ("s.py", ["--lr", "1"])
-    chosen = parse(
-        ["--standalone", "--nnodes=1:4", "--rdzv-endpoint", "host:12", "-m", "pkg.train"]
-    )
+    chosen = parse(["--standalone", "--nnodes=1:4", "--rdzv-endpoint", "host:12", "-m", "pkg.train"])
     assert chosen.module and chosen.nnodes == 1
     chosen = parse(["--rdzv_backend=c10d", "--rdzv_endpoint=host:12", "s.py"])
     assert (chosen.master_addr, chosen.master_port) == ("host", 12)
@@ -332,7 +323,7 @@ MISUSES = {
     "no batch": lambda d, x, z: d.batch_isend_irecv([1]),
     "a number as timeout": lambda d, x, z: d.new_group([0], timeout=3),
     "larger groups than ranks": lambda d, x, z: d.new_subgroups(3),
-}  # fmt: skip
+}
 
 
 def _misused(library: Any) -> dict[str, str]:
@@ -383,9 +374,7 @@ def test_leaves_with_hooks_are_finished_while_backward_goes_on() -> None:
     net = rl.nn.Sequential(*[rl.nn.Linear(3, 3) for _ in range(3)])
     seen = []
     for name, p in net.named_parameters():
-        p.register_post_accumulate_grad_hook(
-            lambda p, n=name: seen.append((n, net[0].weight.grad is None))
-        )
+        p.register_post_accumulate_grad_hook(lambda p, n=name: seen.append((n, net[0].weight.grad is None)))
     net(rl.ones(2, 3)).sum().backward()
     assert [n for n, _ in seen[:2]] in (["2.weight", "2.bias"], ["2.bias", "2.weight"])
     assert all(early for n, early in seen if n.startswith(("1", "2")))
@@ -425,9 +414,7 @@ def test_checkpoint_keeps_its_nesting_and_is_read_in_part(tmp_path: Path) -> Non
     checkpoint.save(state, checkpoint_id=tmp_path / "step")
     dcp_to_torch_save(tmp_path / "step", tmp_path / "whole.pt")
     found = rl.load(tmp_path / "whole.pt")
-    assert (
-        sorted(found) == ["ids", "net", "rows"] and found["rows"][1] == 5
-    )  # as PyTorch's table keeps it
+    assert sorted(found) == ["ids", "net", "rows"] and found["rows"][1] == 5  # as PyTorch's table keeps it
     assert rl.equal(found["net"]["weight"], net.weight)
     assert found["rows"][0]["a.b"].tolist() == [1, 1] and found["ids"]["7"].tolist() == [0, 1, 2]
     torch_save_to_dcp(tmp_path / "whole.pt", tmp_path / "again")
@@ -436,7 +423,7 @@ def test_checkpoint_keeps_its_nesting_and_is_read_in_part(tmp_path: Path) -> Non
         checkpoint.load(wanted, checkpoint_id=tmp_path / "again")
     planner = checkpoint.DefaultLoadPlanner(allow_partial_load=True)
     checkpoint.load(wanted, checkpoint_id=tmp_path / "again", planner=planner)
-    assert wanted["ids"][7].tolist() == [0, 1, 2] and wanted["more"].tolist() == [0] and wanted["step"] == 8  # fmt: skip
+    assert wanted["ids"][7].tolist() == [0, 1, 2] and wanted["more"].tolist() == [0] and wanted["step"] == 8
 
 
 def test_a_new_optimiser_has_the_state_that_a_checkpoint_fills() -> None:
@@ -453,23 +440,11 @@ def test_a_new_optimiser_has_the_state_that_a_checkpoint_fills() -> None:
 def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:
     dcp = rl.distributed.checkpoint
     folder = tmp_path / "c"
-    state = {
-        "w": rl.arange(6.0).reshape(2, 3),
-        "b": rl.ones(2, dtype=rl.bfloat16),
-        "n": {"lr": 0.1, "names": ["a"]},
-    }
+    state = {"w": rl.arange(6.0).reshape(2, 3), "b": rl.ones(2, dtype=rl.bfloat16), "n": {"lr": 0.1, "names": ["a"]}}
     dcp.save(state, checkpoint_id=folder)
-    other = {
-        "w": rl.zeros(2, 3),
-        "b": rl.zeros(2, dtype=rl.bfloat16),
-        "n": {"lr": 0.0, "names": [""]},
-    }
+    other = {"w": rl.zeros(2, 3), "b": rl.zeros(2, dtype=rl.bfloat16), "n": {"lr": 0.0, "names": [""]}}
     dcp.load(other, checkpoint_id=folder)
-    assert (
-        rl.equal(other["w"], state["w"])
-        and rl.equal(other["b"], state["b"])
-        and other["n"] == state["n"]
-    )
+    assert rl.equal(other["w"], state["w"]) and rl.equal(other["b"], state["b"]) and other["n"] == state["n"]
     with pytest.raises(ValueError, match="Size mismatch"):
         dcp.load({"w": rl.zeros(3, 3)}, checkpoint_id=folder)
     with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: z"):
@@ -512,13 +487,7 @@ class _GpuArray:
     """Memory of NumPy that pretends to be a GPU's."""
 
     def __init__(self, a: np.ndarray) -> None:
-        self.a, self.shape, self.dtype, self.size, self.nbytes = (
-            a,
-            a.shape,
-            a.dtype,
-            a.size,
-            a.nbytes,
-        )
+        self.a, self.shape, self.dtype, self.size, self.nbytes = (a, a.shape, a.dtype, a.size, a.nbytes)
         self.flags, self.device = a.flags, _Device()
         self.data = SimpleNamespace(ptr=a.__array_interface__["data"][0])
 
@@ -558,14 +527,10 @@ def pretended_gpu(monkeypatch) -> list:
         get_current_stream=lambda: now[-1], Event=Event, Device=lambda index: _Device(),
         runtime=SimpleNamespace(memcpyAsync=copy),
     )  # fmt: skip
-    monkeypatch.setitem(
-        sys.modules, "cupy", SimpleNamespace(cuda=cuda, ascontiguousarray=lambda a: a)
-    )
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ascontiguousarray=lambda a: a))
     copies = SimpleNamespace(pinned_empty=lambda shape, dtype: np.empty(shape, dtype))
     monkeypatch.setitem(sys.modules, "rushlight.runtime.cuda.memory.host_copies", copies)
-    streams = SimpleNamespace(
-        new_stream=lambda index, priority=0: _Stream("side", log), using=using
-    )
+    streams = SimpleNamespace(new_stream=lambda index, priority=0: _Stream("side", log), using=using)
     monkeypatch.setitem(sys.modules, "rushlight.runtime.cuda.memory.streams", streams)
     return log
 

@@ -39,9 +39,7 @@ def theirs(count: int, script: str, *args: str) -> None:
     """The script by PyTorch's ranks, where the oracle is installed."""
     process = oracle()
     assert process.stdin is not None and process.stdout is not None
-    print(
-        json.dumps([count, free_port(), str(HERE / script), *args]), file=process.stdin, flush=True
-    )
+    print(json.dumps([count, free_port(), str(HERE / script), *args]), file=process.stdin, flush=True)
     said = json.loads(process.stdout.readline())
     assert said is None, said
 
@@ -58,7 +56,7 @@ def compare(count: int, script: str, parts: str, folder: Path, limit: float = 2e
         for a, b in zip(*told):
             assert NUMBER.sub("#", a) == NUMBER.sub("#", b), f"rank {rank}\n{a}\n{b}"
             for x, y in zip(NUMBER.findall(a), NUMBER.findall(b)):
-                assert abs(float(x) - float(y)) <= limit * (1 + abs(float(x))), f"rank {rank}\n{a}\n{b}"  # fmt: skip
+                assert abs(float(x) - float(y)) <= limit * (1 + abs(float(x))), f"rank {rank}\n{a}\n{b}"
             lines += 1
     return lines
 
@@ -83,9 +81,7 @@ def test_tensor_parallel_layers_are_pytorchs(tmp_path: Path) -> None:
 
 
 @needs_mpi
-def test_a_published_transformer_is_sharded_recomputed_and_saved_as_by_pytorch(
-    tmp_path: Path,
-) -> None:
+def test_a_published_transformer_is_sharded_recomputed_and_saved_as_by_pytorch(tmp_path: Path) -> None:
     assert compare(2, "published.py", "forward,recomputed,kept", tmp_path) > 150
 
 

@@ -32,7 +32,7 @@ RUN = [sys.executable, "-m", "rushlight", "run"]
 
 
 def needs(package: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"nightly: {package} is not installed")  # fmt: skip
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"nightly: {package} is not installed")
 
 
 def losses(text: str) -> list[list[float]]:
@@ -49,7 +49,7 @@ def one_rank() -> dict[str, str]:
     return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "RANK": "0", "WORLD_SIZE": "1"}
 
 
-def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list[float]) -> None:  # fmt: skip
+def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list[float]) -> None:
     """Start all, compare both ranks' losses with those of one process, kill rank 1; rank 0 says which it lost."""
     jobs = [
         subprocess.Popen(
@@ -79,9 +79,7 @@ def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list
         launcher = re.search(rf"rank 1 \(pid {pids[1]} on \S+\) was killed by SIGKILL", said)
         # A launcher may end rank 0 before that has said its words.
         assert told or launcher, said
-        print(
-            f"told after {(float(told[1]) if told else ended) - killed:.2f} s"
-        )  # shown by pytest -s
+        print(f"told after {(float(told[1]) if told else ended) - killed:.2f} s")  # shown by pytest -s
     finally:
         for job in jobs:
             with contextlib.suppress(ProcessLookupError):
@@ -111,7 +109,7 @@ def test_torchrun(way: str, torchrun: str) -> None:
             "standalone": ["--standalone"],
             "static": ["--master_addr", "127.0.0.1", "--master_port", free_port()],
             "c10d": ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{free_port()}", "--rdzv_id", "7"],
-        }[way]  # fmt: skip
+        }[way]
     one = of_one_process("under.py", **one_rank())
     trains_and_hears([([*words, str(HERE / "under.py"), "wait"], more)], one)
 
@@ -145,9 +143,9 @@ def test_accelerates_own_checks_of_two_ranks(script: str, tmp_path: Path) -> Non
 
 
 @needs("lightning")
-@pytest.mark.parametrize("launcher", [["launch", "--nproc-per-node", "2"], ["run"]], ids=["launch", "own"])  # fmt: skip
+@pytest.mark.parametrize("launcher", [["launch", "--nproc-per-node", "2"], ["run"]], ids=["launch", "own"])
 def test_lightning_ddp(launcher: list[str]) -> None:
-    words = [sys.executable, "-m", "rushlight", *launcher, str(HERE / "lightning_style.py"), "2", "wait"]  # fmt: skip
+    words = [sys.executable, "-m", "rushlight", *launcher, str(HERE / "lightning_style.py"), "2", "wait"]
     trains_and_hears([(words, {})], of_one_process("lightning_style.py", "1"))
 
 
@@ -170,10 +168,8 @@ def test_ray_train(tmp_path: Path, monkeypatch) -> None:
         assert losses(text)[0] == pytest.approx(one, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "kind, workers", [("webdataset", 0), ("webdataset", 1), ("parquet", 0), ("json", 0)]
-)
-def test_shards_are_read_once_though_a_run_stops_in_the_middle(kind: str, workers: int, tmp_path: Path) -> None:  # fmt: skip
+@pytest.mark.parametrize("kind, workers", [("webdataset", 0), ("webdataset", 1), ("parquet", 0), ("json", 0)])
+def test_shards_are_read_once_though_a_run_stops_in_the_middle(kind: str, workers: int, tmp_path: Path) -> None:
     if importlib.util.find_spec("webdataset" if kind == "webdataset" else "datasets") is None:
         pytest.skip("nightly: webdataset, or datasets, is not installed")
     for k in range(8):
@@ -186,18 +182,18 @@ def test_shards_are_read_once_though_a_run_stops_in_the_middle(kind: str, worker
                 tar.addfile(member, io.BytesIO(row.encode()))
         if kind == "parquet":
             table = pytest.importorskip("pyarrow").table({"i": range(25 * k, 25 * k + 25)})
-            pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"shard-{k}.parquet")  # fmt: skip
+            pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"shard-{k}.parquet")
     for first, second in ((2, 3), (3, 2)) if kind == "webdataset" else ((2, 2), (3, 3)):
         for count, run in ((first, "first"), (second, "second")):
             done = launch(count, "shards_style.py", kind, str(tmp_path), str(workers), run)
             assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.count("+rushlight") == done.stdout.count("once True") == second, done.stdout  # fmt: skip
+        assert done.stdout.count("+rushlight") == done.stdout.count("once True") == second, done.stdout
 
 
 def slurm(rank: int) -> dict[str, str]:
     """What srun tells one task of a step on two hosts."""
     told = {"PROCID": rank, "NTASKS": 2, "STEP_ID": 0, "JOB_ID": 77, "NNODES": 2, "LOCALID": 0, "TASKS_PER_NODE": "1(x2)"}  # fmt: skip
-    return {f"SLURM_{name}": str(value) for name, value in told.items()} | {"SLURM_STEP_NODELIST": "10.77.0.[1-2]"}  # fmt: skip
+    return {f"SLURM_{name}": str(value) for name, value in told.items()} | {"SLURM_STEP_NODELIST": "10.77.0.[1-2]"}
 
 
 @needs_mpich
@@ -209,7 +205,5 @@ def test_two_hosts(way: str) -> None:
     one = of_one_process("under.py", **one_rank())
     with two_hosts() as (a, b, _):
         words = [*RUN, str(HERE / "under.py"), "wait"]
-        commands = [
-            ([*on(h), *words], {"UCX_TLS": "tcp,self", **told[r]}) for r, h in enumerate((a, b))
-        ]
+        commands = [([*on(h), *words], {"UCX_TLS": "tcp,self", **told[r]}) for r, h in enumerate((a, b))]
         trains_and_hears(commands, one)

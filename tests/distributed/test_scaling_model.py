@@ -21,7 +21,7 @@ def scaling(monkeypatch):
 
 
 def side(forward: float, backward: float, update: float) -> dict[str, float]:
-    return {"step": forward + backward + update, "forward": forward, "backward": backward, "update": update}  # fmt: skip
+    return {"step": forward + backward + update, "forward": forward, "backward": backward, "update": update}
 
 
 def test_what_a_swinging_host_says_is_not_taken_for_the_networks(scaling) -> None:
@@ -31,7 +31,7 @@ def test_what_a_swinging_host_says_is_not_taken_for_the_networks(scaling) -> Non
     }  # fmt: skip
     found = scaling.fit(rows)
     assert (found["latency_s"], found["bytes_per_s"]) == (pytest.approx(1.45e-5, rel=1e-2), pytest.approx(1e9, rel=2e-2))  # fmt: skip
-    assert found["backward_share"] == pytest.approx(0.6) and found["update_share"] == pytest.approx(0.2)  # fmt: skip
+    assert found["backward_share"] == pytest.approx(0.6) and found["update_share"] == pytest.approx(0.2)
     assert found["buckets_s"] == 0  # three times as slow, but so was its forward
     assert scaling.fit({**rows, "ddp_exchanging": side(1, 4, 1)})["buckets_s"] == pytest.approx(1)
     from scaling_model import NETWORKS, fitted_to

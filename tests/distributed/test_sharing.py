@@ -103,18 +103,13 @@ def test_a_file_s_memory_stays_the_file_s(tmp_path) -> None:
     own = rl.from_file(str(path), size=4)
     own[0] = 6  # not written
     assert np.fromfile(path, np.float32)[0] == 5.0
-    with pytest.raises(
-        RuntimeError, match="size <16> is smaller than the required mapping size <20>"
-    ):
+    with pytest.raises(RuntimeError, match="size <16> is smaller than the required mapping size <20>"):
         rl.from_file(str(path), size=5)
     with open(path) as file, pytest.raises(TypeError, match="must be str, not int"):
         rl.from_file(file.fileno(), size=1)  # would close it
     with pytest.raises(RuntimeError, match="unable to open file"):
         rl.from_file(str(tmp_path / "none" / "x"), shared=True, size=1)
-    assert rl.from_file(str(tmp_path / "new"), shared=True, size=2, dtype=rl.int64).tolist() == [
-        0,
-        0,
-    ]
+    assert rl.from_file(str(tmp_path / "new"), shared=True, size=2, dtype=rl.int64).tolist() == [0, 0]
 
 
 def test_many_small_tensors_need_few_descriptors() -> None:

@@ -130,9 +130,7 @@ def check(name: str) -> None:
     traced, starts, backs = told(way, True)
     assert starts >= 2, (name, starts)
     assert (backs == 0) == (name in ("nothing", "keep")), (name, starts, backs)
-    assert eager == traced, [
-        (i, a, b) for i, (a, b) in enumerate(zip(eager, traced)) if a != b
-    ][:3]  # fmt: skip
+    assert eager == traced, [(i, a, b) for i, (a, b) in enumerate(zip(eager, traced)) if a != b][:3]
 
 
 if __name__ == "__main__":

@@ -125,13 +125,9 @@ def main() -> None:
     small_results_are_new_while_recording()
     kernels_stay_with_their_graphs()
     rl.manual_seed(0)
-    start = nn.Sequential(
-        nn.Linear(12, 16), nn.Sigmoid(), nn.Linear(16, 16), nn.Sigmoid(), nn.Linear(16, 5)
-    )
+    start = nn.Sequential(nn.Linear(12, 16), nn.Sigmoid(), nn.Linear(16, 16), nn.Sigmoid(), nn.Linear(16, 5))
     want = train("cpu", start)
-    rl.use_deterministic_algorithms(
-        True
-    )  # no joined kernels: weight gradients get lanes of their own
+    rl.use_deterministic_algorithms(True)  # no joined kernels: weight gradients get lanes of their own
     found = train("cuda", start)
     agree(want, found)
     low = found[2].replays[-1].low

@@ -196,12 +196,7 @@ def run(make: Callable[..., tuple[Any, Any]], go: Callable[[Any, int], None], lo
         paths = getattr(here.tracer, "tracer", here.tracer).paths
         READY[0] += sum(r is not None for p in paths if p.arrivals for r in p.arrivals.rows)
     rl.tracing(False)
-    return [
-        *told,
-        *map(host, kept),
-        *[host(x.grad) for x in kept if x.grad is not None],
-        *map(host, net.parameters()),
-    ]
+    return [*told, *map(host, kept), *[host(x.grad) for x in kept if x.grad is not None], *map(host, net.parameters())]
 
 
 REPLAYED, READY = [0], [0]

@@ -25,7 +25,7 @@ def images(shape: tuple[int, ...], kind: str, turned: bool) -> np.ndarray:
 
 def of(shape: tuple[int, ...], kind: str, turned: tuple[bool, bool]) -> None:
     """The second of `turned` is how gradients and other summands lie."""
-    x, (other, g, more) = images(shape, kind, turned[0]), [images(shape, kind, turned[1]) for _ in range(3)]  # fmt: skip
+    x, (other, g, more) = images(shape, kind, turned[0]), [images(shape, kind, turned[1]) for _ in range(3)]
     w, b, mean = [random.standard_normal(shape[1]).astype(kind) for _ in range(3)]
     var = np.abs(b) + 1
     for affine in ((w, b), (None, None)):

@@ -27,9 +27,7 @@ def numbers(shape: tuple, kind: Any, nan: bool = False) -> np.ndarray:
 def same(name: str, x: np.ndarray, *more: Any, **attrs: Any) -> None:
     with np.errstate(all="ignore"):
         here = KERNELS[name].generic(np, x, *more, **attrs)
-    there = overrides("cuda")[name](
-        on_gpu(x), *[None if a is None else on_gpu(a) for a in more], **attrs
-    )
+    there = overrides("cuda")[name](on_gpu(x), *[None if a is None else on_gpu(a) for a in more], **attrs)
     assert there is not NotImplemented
     pairs = zip(there, here) if isinstance(there, tuple) else [(there, here)]
     for a, b in pairs:
@@ -79,10 +77,7 @@ def in_bins() -> None:
         for low, high in ((0.0, 0.0), (-1.0, 1.0), (0.1, 0.7)):
             same("histc", x, bins=20, low=low, high=high)
         same("histc", np.full(5, 3, kind), bins=4, low=0.0, high=0.0)
-    assert (
-        overrides("cuda")["bincount"](on_gpu(np.array([1, -1])), None, minlength=0)
-        is NotImplemented
-    )
+    assert overrides("cuda")["bincount"](on_gpu(np.array([1, -1])), None, minlength=0) is NotImplemented
 
 
 def equality() -> None:

@@ -96,9 +96,7 @@ def layers(library: bool) -> None:
             loss = F.softmax_cross_entropy(layer(x), T if layer is near else cuda.as_cupy(T))
             loss.backward()
         same(near, there)
-        assert (
-            order == "C" or there.W.grad.data.flags.f_contiguous
-        )  # as the optimisers' kernels want it
+        assert order == "C" or there.W.grad.data.flags.f_contiguous  # as the optimisers' kernels want it
         if to_input:
             np.testing.assert_allclose(host(inputs[1].grad.data), inputs[0].grad.data, atol=1e-6)
 
@@ -121,9 +119,7 @@ def batches() -> None:
         assert (x == there_x).all() and (t == there_t).all()
 
 
-def loop(
-    traced: bool, rule: Any, meddle: bool = False
-) -> tuple[list[float], list[np.ndarray], int]:
+def loop(traced: bool, rule: Any, meddle: bool = False) -> tuple[list[float], list[np.ndarray], int]:
     """Step 52's loop over one array of batches; what it says, what it learns, and how often it was replayed."""
     np.random.seed(0)
     model = MLP((16, 5))

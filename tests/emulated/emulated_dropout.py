@@ -62,12 +62,7 @@ def drawn_in_place() -> None:
     """Into the tensor's own memory, the numbers that a new one would get; where that cannot be, by way of one."""
     x = rl.zeros(7, 30, device="cuda")
     everywhere = slice(None)
-    for at, make in (
-        (everywhere, rl.rand),
-        (slice(2, 4), rl.rand),
-        (5, rl.randn),
-        ((everywhere, 3), rl.rand),
-    ):
+    for at, make in ((everywhere, rl.rand), (slice(2, 4), rl.rand), (5, rl.randn), ((everywhere, 3), rl.rand)):
         part = x if at is everywhere else x[at]
         rl.manual_seed(4)
         wanted = on_host(make(part.shape, device="cuda"))

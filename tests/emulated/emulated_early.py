@@ -56,8 +56,7 @@ def listed(loss: Any, i: int) -> list[float]:
 
 
 WAYS: dict[str, Callable[[Any, int], list[float]]] = {
-    f.__name__: f
-    for f in (plain, twice, written, written_between, now_and_then, by_a_view, other, listed)
+    f.__name__: f for f in (plain, twice, written, written_between, now_and_then, by_a_view, other, listed)
 }
 
 

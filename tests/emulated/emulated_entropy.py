@@ -37,7 +37,7 @@ def train(device, cast, rows=3):
     if device == "cuda":
         kernels = [ins.name for ins in go.program().instructions]
         assert "cross_entropy_grad_over" in kernels, kernels
-        assert not [k for k in go.program().instructions if k.name == "cast" and k.inputs[0].shape == (rows, CLASSES)]  # fmt: skip
+        assert not [k for k in go.program().instructions if k.name == "cast" and k.inputs[0].shape == (rows, CLASSES)]
     return [*losses, w.detach().cpu()]
 
 

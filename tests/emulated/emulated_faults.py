@@ -11,14 +11,7 @@ from cupy.cuda import runtime
 
 import rushlight as rl
 from emulated_optim import upload
-from faults import (
-    Case,
-    allocation_fails,
-    check_compiled,
-    check_device_lost,
-    check_optimiser,
-    check_training,
-)
+from faults import Case, allocation_fails, check_compiled, check_device_lost, check_optimiser, check_training
 from rushlight.runtime.cuda.bodies import update
 from rushlight.runtime.cuda.code import launch
 
@@ -95,9 +88,7 @@ def main() -> None:
     check_refused_launches()
     update._Live.refresh = upload  # type: ignore[method-assign]
     runtime.memGetInfo = lambda: (2**20, 2**30)
-    warnings.simplefilter(
-        "ignore"
-    )  # a program that finds no memory: the step stays eager and says so
+    warnings.simplefilter("ignore")  # a program that finds no memory: the step stays eager and says so
     check_refused_steps()
     for name in ("SGD", "Adam", "Rprop"):
         assert check_optimiser("cuda", name, allocation_fails, rl.OutOfMemoryError) >= 4, name

@@ -48,15 +48,13 @@ def both_ways(form: tuple, rng: np.random.Generator, flash: Any, products: Any, 
     (batch, heads, groups, queries, n, size, values), biased, causal, p = form
     shapes = [(batch, heads, queries, size), (batch, groups, n, size), (batch, groups, n, values)]
     shapes.append((batch, heads, queries, values))
-    q, k, v, gy = [
-        to_device(rng.standard_normal(s).astype(np.float32), i % 2 == 0) for i, s in enumerate(shapes)
-    ]  # fmt: skip
+    q, k, v, gy = [to_device(rng.standard_normal(s).astype(np.float32), i % 2 == 0) for i, s in enumerate(shapes)]
     bias = None
     if biased:
         numbers = rng.standard_normal((*biased, queries, n))
         numbers[..., 0, :] = -1e38  # a query that sees nothing: its result is overwritten
         emulated_capture.on_host(gy)[:, :, 0] = 0
-        bias = to_device(np.where(rng.random(numbers.shape) < 0.3, -1e38, numbers).astype(np.float32))  # fmt: skip
+        bias = to_device(np.where(rng.random(numbers.shape) < 0.3, -1e38, numbers).astype(np.float32))
     how = (causal, size**-0.5, p)
     out, stats, key = flash.attend(q, k, v, bias, alike(q, values), *how)
     products.draw_key = lambda *_: key

@@ -13,8 +13,7 @@ from rushlight.runtime.cuda.bodies import index_rows
 from rushlight.runtime.devices import overrides
 
 random = np.random.default_rng(0)
-SHAPES = (((9, 128), 0), ((7, 6), 0), ((5,), 0), ((3, 6, 8), 1), ((2, 4, 3), 2), ((4, 1, 5), 1),
-          ((6, 300), 0))  # fmt: skip
+SHAPES = (((9, 128), 0), ((7, 6), 0), ((5,), 0), ((3, 6, 8), 1), ((2, 4, 3), 2), ((4, 1, 5), 1), ((6, 300), 0))
 
 
 def picks(extent: int, *shape: int, dtype: Any) -> np.ndarray:
@@ -42,9 +41,7 @@ def added(shape: tuple, dim: int, index: np.ndarray) -> None:
     for kind in (np.float32, np.float64):
         x = random.standard_normal(shape).astype(kind)
         g = random.standard_normal(x[at(dim, index)].shape).astype(kind)
-        gradient = overrides("cuda")["index_grad"](
-            on_gpu(g), on_gpu(index), slots=slots, shape=shape
-        )
+        gradient = overrides("cuda")["index_grad"](on_gpu(g), on_gpu(index), slots=slots, shape=shape)
         expected = np.zeros(shape, kind)
         np.add.at(expected, at(dim, index), g)
         near(gradient, expected)
@@ -97,10 +94,7 @@ def not_aligned() -> None:
 
 def gathered() -> None:
     """Along any dim, of arrays that lie anyhow, twice: the second call finds the first one's launch."""
-    x, index = (
-        random.standard_normal((4, 5, 6)).astype(np.float32),
-        picks(4, 4, 5, 1, dtype=np.int64),
-    )
+    x, index = (random.standard_normal((4, 5, 6)).astype(np.float32), picks(4, 4, 5, 1, dtype=np.int64))
     turned, wide = on_gpu(x).transpose(2, 1, 0), on_gpu(index)
     for _ in range(2):
         there = overrides("cuda")["gather"](on_gpu(x), wide, dim=0)

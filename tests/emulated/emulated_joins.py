@@ -11,12 +11,7 @@ import numpy as np
 from emulated_capture import on_gpu
 
 import rushlight as rl
-from rushlight.capture.joined import (  # noqa: F401 - make the kernels
-    convs,
-    epilogues,
-    norms,
-    sequences,
-)
+from rushlight.capture.joined import convs, epilogues, norms, sequences  # noqa: F401 - make the kernels
 from rushlight.runtime import devices
 from rushlight.runtime.door import KERNELS, run
 
@@ -149,9 +144,7 @@ def group_norms() -> None:
         x = floats(n, groups, per * int(np.prod(inner)))
         w, b = [floats(1, c, *[1] * len(inner)) for _ in range(2)]
         compare("group_norm_silu", x, w, b, eps=1e-5, shape=shape)
-        _, mean, rstd = run(
-            KERNELS["layer_norm"], np.ndarray, (x, None, None), {"dims": 1, "eps": 1e-5}
-        )
+        _, mean, rstd = run(KERNELS["layer_norm"], np.ndarray, (x, None, None), {"dims": 1, "eps": 1e-5})
         compare("group_norm_silu_grad", floats(*shape), x, w, b, mean, rstd, eps=1e-5, shape=shape)
 
 
@@ -168,16 +161,7 @@ def column_sums() -> None:
 def main() -> None:
     emulated_capture.install()
     assert rl.zeros(1).to("cuda")._a.__class__ is cupy.ndarray
-    for check in (
-        room_for_parts,
-        residuals,
-        mixed_norms,
-        lookups,
-        tied_tables,
-        rotations,
-        group_norms,
-        column_sums,
-    ):
+    for check in (room_for_parts, residuals, mixed_norms, lookups, tied_tables, rotations, group_norms, column_sums):
         check()
         print(check.__name__)
     print("equal")

@@ -76,12 +76,7 @@ def kinds(native: Any) -> list[Any]:
     call = keyed.keyed(lambda x, y, *, eps: "body", prepare, None, ((owner, "how"),))
     a, b, one = [cupy.ndarray(s, np.float32) for s in ((2, 3), (3,), (1,))]
     found = [call(a, b, eps=0.5), call(a, None, eps=0.5), call(a, b, eps=float("0.5"))]
-    found += [
-        call(a.T, b, eps=0.5),
-        call(a, b, eps=0.25),
-        call(a, b, eps=3.0),
-        call(one, b, eps=0.5),
-    ]
+    found += [call(a.T, b, eps=0.5), call(a, b, eps=0.25), call(a, b, eps=3.0), call(one, b, eps=0.5)]
     owner.how = "b"
     return [*found, call(a, b, eps=0.5), call(a, b, eps=0.5), *told]
 

@@ -18,9 +18,7 @@ from rushlight.nn import functional as F
 from rushlight.runtime.cuda.code import launch
 
 
-def product(
-    x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any = None, *rest: Any, **more: Any
-) -> Any:
+def product(x: Any, y: Any, flip_x: bool, flip_y: bool, bias: Any = None, *rest: Any, **more: Any) -> Any:
     """What cuBLASLt would answer."""
     a, b = emulated_capture.on_host(x), emulated_capture.on_host(y)
     made = (a.swapaxes(-1, -2) if flip_x else a) @ (b.swapaxes(-1, -2) if flip_y else b)
@@ -40,9 +38,7 @@ def both(arrays: list, mask: Any, groups: int, causal: bool) -> list:
     for on in ("cuda", "cpu"):
         q, k, v = [rl.tensor(a).to(on).requires_grad_() for a in arrays]
         given = None if mask is None else rl.tensor(mask).to(on)
-        out = F.scaled_dot_product_attention(
-            q, k, v, given, is_causal=causal, enable_gqa=groups != arrays[0].shape[1]
-        )
+        out = F.scaled_dot_product_attention(q, k, v, given, is_causal=causal, enable_gqa=groups != arrays[0].shape[1])
         g = rl.tensor(np.cos(np.arange(out.numel(), dtype=np.float32)).reshape(out.shape)).to(on)
         grads = rl.autograd.grad(out, (q, k, v), g)
         name = out.grad_fn.name()
@@ -70,9 +66,7 @@ def check_forms(rng: np.random.Generator) -> None:
 
 def check_dropout(rng: np.random.Generator) -> None:
     """With an identity matrix as values the result is the weights that were kept."""
-    q, k = [
-        rl.tensor(rng.standard_normal((1, 2, 30, 8)).astype(np.float32)).to("cuda") for _ in "qk"
-    ]
+    q, k = [rl.tensor(rng.standard_normal((1, 2, 30, 8)).astype(np.float32)).to("cuda") for _ in "qk"]
     v = rl.eye(30).expand(1, 2, 30, 30).contiguous().to("cuda").requires_grad_()
     out = F.scaled_dot_product_attention(q, k, v, dropout_p=0.25)
     scores = on_host(q) @ on_host(k).swapaxes(-1, -2) / np.sqrt(8)
@@ -128,9 +122,7 @@ def check_norms(rng: np.random.Generator) -> None:
         for way in ("plain", "again", "window", "turned"):
             found = []
             for on in ("cuda", "cpu"):
-                x, w, b, g = [
-                    _laid(a, on, way if i == 0 else "plain") for i, a in enumerate(arrays)
-                ]
+                x, w, b, g = [_laid(a, on, way if i == 0 else "plain") for i, a in enumerate(arrays)]
                 given = (x, w, b) if weighted else (x,)
                 out = F.layer_norm(x, inner, *given[1:])
                 other = F.rms_norm(x, inner, *given[1:2])

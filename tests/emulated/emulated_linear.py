@@ -75,9 +75,7 @@ def multiply_in_c(*words: int) -> int:
     return multiply(*words)
 
 
-assign_in_c = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t
-)(assign)
+assign_in_c = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t)(assign)
 
 
 def counted(*words: int) -> int:

@@ -160,14 +160,7 @@ class Seeing(rl.overrides.TorchFunctionMode):
 def classes_are_asked(device: str) -> list[Any]:
     """What layers that have one kernel on a GPU answer to classes of users, and what modes see of them."""
     x = rl.arange(24.0, device=device).reshape(2, 4, 3) / 7
-    layers = [
-        nn.BatchNorm1d(4),
-        nn.GroupNorm(2, 4),
-        nn.LayerNorm(3),
-        nn.Linear(3, 2),
-        nn.Dropout(0.0),
-        nn.GLU(1),
-    ]
+    layers = [nn.BatchNorm1d(4), nn.GroupNorm(2, 4), nn.LayerNorm(3), nn.Linear(3, 2), nn.Dropout(0.0), nn.GLU(1)]
     found: list[Any] = []
     for layer in layers:
         layer.to(device)

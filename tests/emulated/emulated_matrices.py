@@ -56,26 +56,12 @@ for n in (1, 3, 8, 9, 33):
         same(linalg.lu_factor, a)
         same(linalg.cholesky, spd)
         for upper in (False, True):
-            same(
-                lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up),
-                spd,
-                numbers(*batch, n, 2),
-            )
-            same(
-                lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up, left=False),
-                spd,
-                numbers(*batch, 2, n),
-            )
+            same(lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up), spd, numbers(*batch, n, 2))
+            same(lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up, left=False), spd, numbers(*batch, 2, n))
     same(linalg.solve, numbers(n, n) + n * np.eye(n), numbers(4, n, 2))  # one matrix for a batch
+    same(lambda a, b: linalg.solve_triangular(a, b, upper=True, unitriangular=True), 0.1 * numbers(n, n), numbers(n, 2))
     same(
-        lambda a, b: linalg.solve_triangular(a, b, upper=True, unitriangular=True),
-        0.1 * numbers(n, n),
-        numbers(n, 2),
-    )
-    same(
-        linalg.solve,
-        numbers(n, n, dtype=np.float32) + n * np.eye(n, dtype=np.float32),
-        numbers(n, 1, dtype=np.float32),
+        linalg.solve, numbers(n, n, dtype=np.float32) + n * np.eye(n, dtype=np.float32), numbers(n, 1, dtype=np.float32)
     )
 for rows, columns in ((1, 1), (4, 2), (8, 4), (3, 8), (12, 12), (20, 5), (33, 17), (6, 40)):
     for batch in ((), (5,)):

@@ -18,9 +18,7 @@ SHAPES = [(3, 4), (5, 3), (2, 2)]
 
 def same(a: rl.Tensor, b: rl.Tensor, what: str, tolerance: float = 2e-5) -> None:
     x, y = a.detach().double().numpy(), b.detach().cpu().double().numpy()
-    assert x.shape == y.shape and np.allclose(
-        x, y, rtol=tolerance, atol=tolerance, equal_nan=True
-    ), (what, x, y)
+    assert x.shape == y.shape and np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True), (what, x, y)
 
 
 def optimisers() -> None:
@@ -31,8 +29,7 @@ def optimisers() -> None:
         for d in ("cpu", "cuda"):
             dtypes = [rl.float32, rl.float32, rl.float64]
             start = np.random.RandomState(1)
-            params = [rl.nn.Parameter(rl.tensor(start.randn(*s), dtype=t, device=d))
-                      for s, t in zip(SHAPES, dtypes)]  # fmt: skip
+            params = [rl.nn.Parameter(rl.tensor(start.randn(*s), dtype=t, device=d)) for s, t in zip(SHAPES, dtypes)]
             sides.append((params, getattr(rl.optim, name)(params, lr=0.1, **options)))
         for step in range(5):
             for i, shape in enumerate(SHAPES):
@@ -76,9 +73,7 @@ def clipping() -> None:
             values = [rng.randn(*s) for s in [(3, 4), (1,), (700, 9), ()]]
             totals, sides = [], []
             for d in ("cpu", "cuda"):
-                params = [
-                    rl.nn.Parameter(rl.zeros(np.shape(v), dtype=dtype, device=d)) for v in values
-                ]
+                params = [rl.nn.Parameter(rl.zeros(np.shape(v), dtype=dtype, device=d)) for v in values]
                 for p, v in zip(params, values):
                     p.grad = rl.tensor(v, dtype=dtype, device=d)
                 totals.append(rl.nn.utils.clip_grad_norm_(params, 1.5, order))

@@ -120,13 +120,13 @@ same(lambda x, y: F.multilabel_margin_loss(x, y), numbers(200, 3).T.copy(), list
 bags, begin = random.integers(0, 6, 11), np.array([0, 0, 3, 10, 11, 11])
 for mode in ("sum", "mean"):
     same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), numbers(6, 5), bags, begin, near=True)
-    same(lambda w, i: F.embedding_bag(i, w, mode=mode), numbers(6, 5), bags[:10].reshape(2, 5), near=True)  # fmt: skip
+    same(lambda w, i: F.embedding_bag(i, w, mode=mode), numbers(6, 5), bags[:10].reshape(2, 5), near=True)
 rows, columns = random.integers(-4, 4, (2, 9)), random.integers(-5, 5, 9)
 same(lambda a, i, j: a[i, j], numbers(4, 5, 3), rows, columns)
 same(lambda a, i, j: a[:, i, j], numbers(2, 4, 5), rows, columns)
 same(lambda a, i, j: a[i, j, i.int()], numbers(4, 5, 4), rows, columns)
 same(lambda a, i: a.index_put((i, i), rl.tensor(2.0, device=a.device)), numbers(4, 4), rows[0])
-same(lambda a, i, j, v: a.index_put((i, j), v, accumulate=True), numbers(4, 5), rows[0], columns, numbers(9), near=True)  # fmt: skip
+same(lambda a, i, j, v: a.index_put((i, j), v, accumulate=True), numbers(4, 5), rows[0], columns, numbers(9), near=True)
 labels = random.integers(0, 6, (5, 4))
 labels[1, 2] = -100
 for reduction in ("mean", "sum", "none"):
@@ -140,7 +140,7 @@ for reduction in ("mean", "sum", "none"):
         )  # fmt: skip
         same(lambda x, y, how=reduction: F.nll_loss(x.t(), y[::2], reduction=how), numbers(6, 7), random.integers(0, 6, 14), near=True)  # fmt: skip
         same(lambda x, y, how=reduction: F.nll_loss(x, y, reduction=how), numbers(300, 6), random.integers(0, 6, 300), near=True)  # fmt: skip
-same(lambda x, y: F.cross_entropy(x, y, label_smoothing=0.2), numbers(9, 6), labels[:, 0].repeat(2)[:9], near=True)  # fmt: skip
+same(lambda x, y: F.cross_entropy(x, y, label_smoothing=0.2), numbers(9, 6), labels[:, 0].repeat(2)[:9], near=True)
 for keepdim in (False, True):
     same(lambda a: a.std(1, keepdim=keepdim), numbers(6, 40), near=True)
     same(lambda a: a.var((0, 2), correction=0, keepdim=keepdim), numbers(3, 4, 5), near=True)

@@ -45,13 +45,7 @@ def set_rnn(d: int, algorithm: int, mode: int, bias: int, both: int, linear: int
             math: int, width: int, hidden: int, out: int, layers: int, dropout: int, flags: int) -> int:  # fmt: skip
     if algorithm != cudnn_rnn.STANDARD:
         return 9
-    assert (bias in (0, 2), linear, wide, math, dropout in made) == (
-        True,
-        0,
-        kind,
-        3 - 3 * kind,
-        True,
-    )
+    assert (bias in (0, 2), linear, wide, math, dropout in made) == (True, 0, kind, 3 - 3 * kind, True)
     made[d] = {
         "mode": MODES[mode], "bias": bias == 2, "both": both, "kind": kind, "width": width,
         "hidden": hidden, "out": out, "layers": layers, "padded": flags,
@@ -59,7 +53,7 @@ def set_rnn(d: int, algorithm: int, mode: int, bias: int, both: int, linear: int
     return 0
 
 
-def set_data(d: int, kind: int, layout: int, steps: int, batch: int, width: int, lengths: int, fill: int) -> int:  # fmt: skip
+def set_data(d: int, kind: int, layout: int, steps: int, batch: int, width: int, lengths: int, fill: int) -> int:
     told = list((ctypes.c_int * batch).from_address(lengths))
     assert layout == int(min(told) < max(told)) and max(told) == steps
     made[d] = {"lengths": told, "width": width, "kind": kind}
@@ -158,12 +152,7 @@ def put(address: Any, value: Any, kind: int) -> None:
 def forward(handle: int, rnn: int, training: int, lens: Any, x_d: int, x: int, y_d: int, y: int, h_d: int,
             hx: int, hy: int, c_d: int, cx: Any, cy: Any, size: int, w: int, ws: int, work: int, rs: int,
             reserve: Any) -> int:  # fmt: skip
-    assert (
-        lens is None
-        and (ws, rs) == (64, 48 * training)
-        and work
-        and bool(reserve) == bool(training)
-    )
+    assert lens is None and (ws, rs) == (64, 48 * training) and work and bool(reserve) == bool(training)
     _, _, outs = run(rnn, x_d, x, h_d, hx, c_d, cx, size, w)
     assert made[y_d]["width"] == outs[0].shape[1]
     for address, value in zip((y, hy, cy), outs):
@@ -189,9 +178,7 @@ def backward_weights(handle: int, rnn: int, add: int, lens: Any, x_d: int, x: in
     dy, dhy, dcy, dx, dhx, dcx, cx, c_d, w = made["data"]  # type: ignore[index, misc]
     kind = made[rnn]["kind"]
     net, leaves, outs = run(rnn, x_d, x, h_d, hx, c_d, cx, size, w)
-    given = [
-        (o, torch.tensor(at(g, tuple(o.shape), kind))) for o, g in zip(outs, (dy, dhy, dcy)) if g
-    ]
+    given = [(o, torch.tensor(at(g, tuple(o.shape), kind))) for o, g in zip(outs, (dy, dhy, dcy)) if g]
     torch.autograd.backward([o for o, _ in given], [g for _, g in given])
     for address, leaf in zip((dx, dhx, dcx), leaves):
         put(address, leaf.grad, kind)
@@ -230,9 +217,7 @@ def library() -> Any:
         cudnnGetVersion=ctypes.CFUNCTYPE(ctypes.c_size_t)(lambda: 91000),
         cudnnGetErrorString=_told,
         **{
-            name: ctypes.CFUNCTYPE(ctypes.c_int, *cudnn._ARGUMENTS.get(name, one))(
-                FUNCTIONS.get(name, _refuse)
-            )
+            name: ctypes.CFUNCTYPE(ctypes.c_int, *cudnn._ARGUMENTS.get(name, one))(FUNCTIONS.get(name, _refuse))
             for name in (cudnn._ARGUMENTS | FUNCTIONS)
         },
     )

@@ -56,23 +56,13 @@ def beyond_numbers() -> None:
     assert np.isnan(emulated_capture.on_host(reduce("variance 1.0", on_gpu(x), None, False)))
     spread = np.arange(20, dtype=np.float32).reshape(4, 5).copy()
     spread[range(4), range(4)] = np.inf
-    assert np.isnan(
-        emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread), 1, False))
-    ).all()
-    assert np.isnan(
-        emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread[:, :2]), 1, False))
-    )[:2].all()
+    assert np.isnan(emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread), 1, False))).all()
+    assert np.isnan(emulated_capture.on_host(reduce("variance 1.0", on_gpu(spread[:, :2]), 1, False)))[:2].all()
     low, high = reduce("aminmax", on_gpu(x), None, False, None, True)
     assert np.isnan(emulated_capture.on_host(low)) and np.isnan(emulated_capture.on_host(high))
     far = (1e4 + random.normal(size=5000)).astype(np.float32)
-    equal(
-        reduce("variance 1.0", on_gpu(far), None, False), far.astype(np.float64).var(ddof=1), 1e-3
-    )
-    for x in (
-        np.array([5, -7, 9], np.int64),
-        np.array([True, False]),
-        np.array([3, 200], np.uint8),
-    ):
+    equal(reduce("variance 1.0", on_gpu(far), None, False), far.astype(np.float64).var(ddof=1), 1e-3)
+    for x in (np.array([5, -7, 9], np.int64), np.array([True, False]), np.array([3, 200], np.uint8)):
         low, high = reduce("aminmax", on_gpu(x), None, False, None, True)
         equal(low, x.min())
         equal(high, x.max())

@@ -50,12 +50,7 @@ for plan in PLANS:
             )  # fmt: skip
 for one, two in ((2, 3), (5, 2), (0, 1), (6, 7), (0, 2), (8, 8), (9, 11)):
     pair = (PLANS[one], PLANS[two])
-    both_ways(
-        "resample_plane",
-        lambda f: (2, 3, *[p.out if f else p.size for p in pair]),
-        np.float32,
-        plans=pair,
-    )
+    both_ways("resample_plane", lambda f: (2, 3, *[p.out if f else p.size for p in pair]), np.float32, plans=pair)
 x = random.integers(0, 99, (3, 5, 2)).astype(np.uint8)
 near(
     overrides("cuda")["resample_axis"](on_gpu(x), axis=1, plan=PLANS[0], flip=False),
@@ -69,9 +64,7 @@ for name, how in (
     turned = x.transpose(0, 3, 1, 2)
     here = KERNELS[name].generic(np, turned, flip=False, **how)
     near(overrides("cuda")[name](on_gpu(x).transpose(0, 3, 1, 2), flip=False, **how), here)
-x = random.standard_normal((6, 5, 4)).astype(
-    np.float32
-)  # three dims, of which two are resized, in any order
+x = random.standard_normal((6, 5, 4)).astype(np.float32)  # three dims, of which two are resized, in any order
 how = {"plans": (ResamplePlan("reflect", 5, 8, shift=2), PLANS[9]), "flip": False}
 near(
     overrides("cuda")["resample_plane"](on_gpu(x).transpose(2, 1, 0), **how),
@@ -83,9 +76,7 @@ resample._calls.clear()
 both_ways("resample_axis", lambda f: (2, 10 if f else 5, 3), np.float32, axis=1, plan=PLANS[2])
 x = random.standard_normal(1 + 5 * 8).astype(np.float32)
 near(
-    overrides("cuda")["resample_axis"](
-        on_gpu(x)[1:].reshape(5, 8), axis=0, plan=PLANS[2], flip=False
-    ),
+    overrides("cuda")["resample_axis"](on_gpu(x)[1:].reshape(5, 8), axis=0, plan=PLANS[2], flip=False),
     KERNELS["resample_axis"].generic(np, x[1:].reshape(5, 8), axis=0, plan=PLANS[2], flip=False),
 )
 print("equal")

@@ -30,9 +30,7 @@ def masked(shape: tuple, lead: int, dims: int, share: float) -> None:
         taken = CUDA["index"](on_gpu(x), on_gpu(mask), slots=slots)
         np.testing.assert_array_equal(copied(taken), x[at])
         turned = on_gpu(np.ascontiguousarray(x.T)).T
-        np.testing.assert_array_equal(
-            copied(CUDA["index"](turned, on_gpu(mask), slots=slots)), x[at]
-        )
+        np.testing.assert_array_equal(copied(CUDA["index"](turned, on_gpu(mask), slots=slots)), x[at])
         how = {"slots": slots, "accumulate": False}
         for value in (3, numbers((), kind), numbers(x[at].shape, kind)):
             expected = x.copy()
@@ -98,14 +96,7 @@ for shape, lead, dims in SHAPES:
         selected(shape, share)
 not_aligned()
 shared_memory()
-for shape, dim in (
-    ((5, 7), 1),
-    ((5, 7), 0),
-    ((3, 1000), 1),
-    ((30000,), 0),
-    ((2, 9000), 1),
-    ((2, 300, 2), 1),
-):
+for shape, dim in (((5, 7), 1), ((5, 7), 0), ((3, 1000), 1), ((30000,), 0), ((2, 9000), 1), ((2, 300, 2), 1)):
     summed(shape, dim)
 assert scans._PER == 9
 print("equal")

@@ -12,9 +12,7 @@ import rushlight as rl
 from rushlight.runtime.cuda.bodies.layers import recurrent_whole
 
 
-def compare(
-    name: str, how: dict, sizes: list[int] | None = None, hidden: int = 4, batch: int = 2
-) -> None:
+def compare(name: str, how: dict, sizes: list[int] | None = None, hidden: int = 4, batch: int = 2) -> None:
     """Layers on the emulated GPU and on the CPU: results and gradients."""
     rl.manual_seed(0)
     net = getattr(rl.nn, name)(3, hidden, **how)

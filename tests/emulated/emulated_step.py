@@ -10,9 +10,7 @@ from rushlight import nn
 
 def main() -> None:
     rl.manual_seed(0)
-    net = nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5)
-    )
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5))
     nets = {"cpu": net, "cuda": copy.deepcopy(net).to("cuda")}
     x, t = rl.randn(2, 3, 8, 8), rl.tensor([1, 4])
     steppers = {d: rl.optim.SGD(n.parameters(), lr=0.1, momentum=0.9) for d, n in nets.items()}

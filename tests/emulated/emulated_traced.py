@@ -44,9 +44,7 @@ def what_cannot_be_told() -> None:
 def numbers_are_folded() -> None:
     """What follows from known numbers is computed once, when the text is written."""
     x = on_gpu(np.array([1.5, -2.0], np.float64))
-    made = traced._expression(
-        lambda xp, x: xp.where(xp.asarray(3.0) % 2 == 0, xp.exp(x), x**-2), (x,), {}
-    )
+    made = traced._expression(lambda xp, x: xp.where(xp.asarray(3.0) % 2 == 0, xp.exp(x), x**-2), (x,), {})
     assert made is not None and "exp" in made.text["f"]  # written, and dropped by the compiler
     assert "pow" not in made.text["f"] and "fmod" not in made.text["f"]
     got = in_one_kernel(lambda xp, x: xp.where((x > 0) & ~xp.isnan(x), x**-2, x % 3))(x)

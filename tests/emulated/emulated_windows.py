@@ -64,9 +64,7 @@ def embedded() -> None:
         for by_count, least in ((False, few), (True, few), (False, 1 << 30), (True, 1 << 30)):
             module._LEAST = least  # whether small tables lie in shared memory
             how = {"rows": rows, "padding_idx": 1, "scale_by_freq": by_count}
-            expected = run(
-                KERNELS["embedding_grad"], np.ndarray, (g.astype(np.float64), index), how
-            )
+            expected = run(KERNELS["embedding_grad"], np.ndarray, (g.astype(np.float64), index), how)
             found = overrides("cuda")["embedding_grad"](on_gpu(g), on_gpu(index), **how)
             np.testing.assert_allclose(copied(found), expected, rtol=1e-4, atol=1e-3)
 

@@ -57,19 +57,14 @@ for lie in (lambda x: x, turned, last):
     for size in ((2, 3, 8, 8), (1, 4, 7, 9)):
         for k, stride, padding, ceil in ((2, 2, 0, False), (3, 1, 1, True), (3, 2, 1, False)):
             window = (k, stride, padding)
-            beside(
-                lambda x: F.max_pool2d(x, *window, 1, ceil, return_indices=True), lie(drawn(*size))
-            )
+            beside(lambda x: F.max_pool2d(x, *window, 1, ceil, return_indices=True), lie(drawn(*size)))
             beside(lambda x: F.avg_pool2d(x, *window, ceil), lie(drawn(*size)))
             beside(lambda x: F.avg_pool2d(x, *window, ceil, False, 5), lie(drawn(*size)))
     for weight in ((), (drawn(6), drawn(6))):
         beside(lambda x, *given: F.group_norm(x, 3, *given), lie(drawn(2, 6, 4, 4)), *weight)
     for mode in ("bilinear", "nearest"):
         for edge in ("zeros", "border"):
-            beside(
-                lambda x, g: F.grid_sample(x, g, mode, edge, False),
-                lie(drawn(2, 3, 5, 6)), drawn(2, 4, 5, 2) * 0.7,
-            )  # fmt: skip
+            beside(lambda x, g: F.grid_sample(x, g, mode, edge, False), lie(drawn(2, 3, 5, 6)), drawn(2, 4, 5, 2) * 0.7)
 
 beside(lambda x: F.max_pool3d(x, 2, return_indices=True), drawn(2, 3, 6, 6, 6))
 beside(lambda x: F.max_pool2d(x, 3, 2), drawn(1, 1, 130, 130))  # more than fits into a block
@@ -95,9 +90,7 @@ beside(written, x, rl.tensor([4, 0, 2]), rl.tensor([1, 1, 3]), drawn(3, 4))
 beside(lambda x, i, j, v: written(x, i, j, v, add=True), x, picked(6, 6), picked(5, 6), drawn(6, 4))
 two = [rl.tensor(at).cuda()._a for at in ([4, 0], [1, 3])]
 for _ in range(2):  # what the launch for one index refuses, that for two of them does, too
-    refused = index_put_into(
-        x.cuda()._a, drawn(2, 4).double().cuda()._a, *two, slots=(1, 1), accumulate=False
-    )
+    refused = index_put_into(x.cuda()._a, drawn(2, 4).double().cuda()._a, *two, slots=(1, 1), accumulate=False)
     assert refused is NotImplemented
 beside(lambda a, b: rl.searchsorted(a, b, right=True), drawn(3, 20).sort(-1)[0], drawn(3, 5))
 beside(lambda x: x.repeat(2, 1, 3), drawn(3, 4))
@@ -110,9 +103,7 @@ WINDOWS = (  # size, kernel, stride, padding, dilation
 for size, k, *how in WINDOWS:
     conv = (F.conv1d, F.conv2d, F.conv3d)[len(size) - 1]
     sides = k if isinstance(k, tuple) else (k,) * len(size)
-    beside(
-        lambda x, w, b: conv(x, w, b, *how, 3), drawn(2, 3, *size), drawn(3, 1, *sides), drawn(3)
-    )
+    beside(lambda x, w, b: conv(x, w, b, *how, 3), drawn(2, 3, *size), drawn(3, 1, *sides), drawn(3))
 
 for causal in (False, True):
     for n, m, wide in ((8, 8, 16), (40, 24, 20)):

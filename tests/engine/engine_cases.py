@@ -107,9 +107,7 @@ def depthwise(d: Draw) -> Iterator[Case]:
     yield from convolutions(d, d.one(2, 4, 16, 21, 33), 1, d.one(1, 1, 1, 2), kernel)
 
 
-def convolutions(
-    d: Draw, groups: int, channels: int, outs: int, kernel: tuple[int, ...]
-) -> Iterator[Case]:
+def convolutions(d: Draw, groups: int, channels: int, outs: int, kernel: tuple[int, ...]) -> Iterator[Case]:
     """The three convolutions of a kernel, of images of any size."""
     n = len(kernel)
     how = {
@@ -250,12 +248,7 @@ def softmax(d: Draw) -> Iterator[Case]:
 
 
 def attention(d: Draw) -> Iterator[Case]:
-    batch, heads, queries, keys = (
-        d.one(1, 2),
-        d.one(1, 3),
-        d.one(1, 5, 64, 70),
-        d.one(1, 7, 33, 130),
-    )
+    batch, heads, queries, keys = (d.one(1, 2), d.one(1, 3), d.one(1, 5, 64, 70), d.one(1, 7, 33, 130))
     width, depth = d.one(1, 4, 17), d.one(1, 8, 20)
     q, k = d.laid(batch, heads, queries, width), d.laid(batch, heads, keys, width)
     v, g = d.laid(batch, heads, keys, depth), d.laid(batch, heads, queries, depth)

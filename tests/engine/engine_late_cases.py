@@ -315,11 +315,7 @@ def systems(d: Draw) -> Iterator[Case]:
     yield "linalg_solve", (x, y), {}, near
     whole = x @ x.swapaxes(-2, -1) + np.eye(n, dtype=kind)
     yield "linalg_cholesky", (whole,), {}, near
-    how = {
-        "left": d.one(True, False),
-        "upper": d.one(True, False),
-        "unitriangular": d.one(True, False),
-    }
+    how = {"left": d.one(True, False), "upper": d.one(True, False), "unitriangular": d.one(True, False)}
     half = (np.triu if how["upper"] else np.tril)(x)
     side = y if how["left"] else np.ascontiguousarray(y.swapaxes(-2, -1))
     yield "linalg_solve_triangular", (half, side), how, near

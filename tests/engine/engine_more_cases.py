@@ -40,12 +40,7 @@ def scatter(d: Draw) -> Iterator[Case]:
     slots = (0,) * dim + (1,) * count
     g = d.laid(*shape[:dim], *places[0].shape, *shape[dim + count :])
     yield "index_grad", (g, *places), {"slots": slots, "shape": shape}, 1e-6
-    yield (
-        "index_put_into",
-        (x.copy(), g, *places),
-        {"slots": slots, "accumulate": d.one(True, False)},
-        1e-6,
-    )
+    yield ("index_put_into", (x.copy(), g, *places), {"slots": slots, "accumulate": d.one(True, False)}, 1e-6)
 
 
 def norms(d: Draw) -> Iterator[Case]:
@@ -122,13 +117,7 @@ def window(d: Draw, shape: list[int]) -> tuple[tuple, dict[str, Any]]:
 def losses(d: Draw) -> Iterator[Case]:
     shape = d.one((1,), (5, 7), (3, 4, 5), (9001,), (70, 130))
     x, y = d.laid(*shape) * np.float32(d.one(1, 30)), d.laid(*shape)
-    for name in (
-        "mse_loss",
-        "l1_loss",
-        "smooth_l1_loss",
-        "huber_loss",
-        "binary_cross_entropy_with_logits",
-    ):
+    for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"):
         how = {"reduction": d.one("mean", "sum", "none")}
         if name.endswith("_loss"):
             how["beta"] = d.one(0.5, 1.0) if name != "smooth_l1_loss" else d.one(0.0, 0.5, 1.0)
@@ -215,9 +204,7 @@ def resample(d: Draw) -> Iterator[Case]:
     shape = tuple(d.one(1, 2, 5, 16, 23) for _ in range(d.one(1, 2, 3, 4)))
     axis = d.one(*range(len(shape)))
     n, m = shape[axis], d.one(1, 3, 16, 37)
-    kind = d.one(
-        "nearest", "nearest-exact", "linear", "cubic", "mean", "smooth-linear", "replicate"
-    )
+    kind = d.one("nearest", "nearest-exact", "linear", "cubic", "mean", "smooth-linear", "replicate")
     plan = ResamplePlan(kind, n, m, n / m, d.one(False, True), d.one(0, 1))
     if kind == "replicate":
         plan = ResamplePlan(kind, n, n + 3, shift=2)
@@ -242,9 +229,7 @@ def _row_step(d: Draw, values: list[tuple], arrays: list[np.ndarray]) -> tuple[S
         operands = [d.one(*whole)[:2] for _ in range(2 if kernel == "softmax_grad" else 1)]
         how = (("dim", (1,)), ("keepdim", True)) if kind == "r" else (("dim", 1),)
         return Step(kernel, tuple(operands), how), kind
-    narrow = [
-        v for v in values if v[2] in "1r" and (v[0] == "step" or arrays[v[1]].shape[1:] == (1,))
-    ]
+    narrow = [v for v in values if v[2] in "1r" and (v[0] == "step" or arrays[v[1]].shape[1:] == (1,))]
     kind = d.one("f", "f", "r") if any(v[2] == "r" for v in narrow) else "f"
     pool = values if kind == "f" else narrow
     operands = [d.one(*[v for v in pool if v[2] == kind])[:2]]

@@ -65,9 +65,7 @@ def _seen(make: Callable[[], Any]) -> list:
             for node, _ in stack.pop().next_functions:
                 if node is not None:
                     leaf = getattr(node, "variable", None)
-                    (leaves if leaf is not None else stack).append(
-                        leaf if leaf is not None else node
-                    )
+                    (leaves if leaf is not None else stack).append(leaf if leaf is not None else node)
         first.sum().backward()
         found += [leaf.grad.numpy() for leaf in leaves]
     return found
@@ -220,10 +218,6 @@ def test_memory_is_shown_in_another_shape_or_not(seed: int) -> None:
             shape.append(n)
             left //= n
         shape = tuple(rng.permutation([*shape, left]).tolist()) if a.size else (0, 3)
-        assert op_module.native.can_view(a, shape) == can_view(a, shape), (
-            a.shape,
-            a.strides,
-            shape,
-        )
+        assert op_module.native.can_view(a, shape) == can_view(a, shape), (a.shape, a.strides, shape)
         if op_module.native.can_view(a, shape) and a.size:
             assert np.shares_memory(a, a.reshape(shape))

@@ -23,9 +23,7 @@ def _numpy(name: str, *arrays: Any, **attrs: Any) -> Any:
 
 
 def _how(padding: int = 0, stride: int = 1) -> dict[str, Any]:
-    return {
-        "stride": (stride, stride), "padding": (padding, padding), "dilation": (1, 1), "groups": 1
-    }  # fmt: skip
+    return {"stride": (stride, stride), "padding": (padding, padding), "dilation": (1, 1), "groups": 1}
 
 
 def _agree(x: Any, w: Any, how: dict[str, Any]) -> None:
@@ -49,9 +47,7 @@ def _agree(x: Any, w: Any, how: dict[str, Any]) -> None:
     ("images", "channels", "outs", "size", "kernel"),
     [(70, 3, 6, 32, 5), (3, 6, 16, 14, 5), (2, 1, 6, 28, 5), (5, 2, 3, 19, 3), (2, 3, 7, 61, 3)],
 )
-def test_against_numpy(
-    images: int, channels: int, outs: int, size: int, kernel: int, padding: int
-) -> None:
+def test_against_numpy(images: int, channels: int, outs: int, size: int, kernel: int, padding: int) -> None:
     """Seventy images are several rounds of buffers, the last of them a smaller one."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((images, channels, size, size)).astype(np.float32)

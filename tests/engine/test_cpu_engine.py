@@ -93,9 +93,7 @@ def test_same_as_numpy(family: str, count: int, native_threads: None) -> None:
 
 @needs_native
 def test_every_kernel_is_tested() -> None:
-    drawn = {
-        name for family in FAMILIES.values() for seed in range(8) for name, *_ in family(Draw(seed))
-    }
+    drawn = {name for family in FAMILIES.values() for seed in range(8) for name, *_ in family(Draw(seed))}
     assert set(_native.names()) <= drawn
 
 
@@ -302,9 +300,7 @@ print("fine")
 @needs_native
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_fork() -> None:
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=600
-    )
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=600)
     assert run.stdout.strip() == "fine", run.stderr
 
 
@@ -341,9 +337,7 @@ print("fine")
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads in /proc")
 def test_threads_of_another_library() -> None:
     """With oneDNN in front there is one pool: the native kernels work on OpenMP's threads."""
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _TEAM], capture_output=True, text=True, timeout=600
-    )
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", _TEAM], capture_output=True, text=True, timeout=600)
     if run.stdout.strip() == "absent":
         pytest.skip("no libgomp here")
     assert run.stdout.strip() == "fine", run.stderr
@@ -449,9 +443,7 @@ def test_a_momentum_that_has_decayed_is_zero(rule):
     """Numbers too small for a whole fraction take a hundred times as long, and would stay: 0.9 of the least one is the least one."""
     x = rl.ones(70).requires_grad_()
     make = rushlight.optim.SGD if rule == "sgd" else rushlight.optim.Adam
-    optimizer = make(
-        [x], lr=0.5, **({"momentum": 0.5} if rule == "sgd" else {"betas": (0.5, 0.999)})
-    )
+    optimizer = make([x], lr=0.5, **({"momentum": 0.5} if rule == "sgd" else {"betas": (0.5, 0.999)}))
     for step in range(200):
         x.grad = rl.full((70,), 0.0 if step else -1.0)
         optimizer.step()
@@ -480,7 +472,5 @@ def test_angles_are_within_a_unit_of_the_last_place(name: str) -> None:
         exact = truth.get(name, getattr(np, name, None))(x.astype(np.float64))
         close = exact.astype(np.float32)
         unit = np.spacing(np.abs(close)).astype(np.float64)
-        off = np.abs(_native.kernel(name, _refuse)(x).astype(np.float64) - exact)[
-            np.isfinite(close)
-        ]
+        off = np.abs(_native.kernel(name, _refuse)(x).astype(np.float64) - exact)[np.isfinite(close)]
     assert (off / unit[np.isfinite(close)]).max() < (2.4 if name == "erf" else 1.0)

@@ -63,8 +63,7 @@ def by_parts(q: Any, k: Any, v: Any, causal: bool) -> Any:
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(
-    "sizes",
-    [(1, 1, 1, 1, 1), (2, 3, 5, 7, 4), (1, 2, 65, 130, 16), (3, 1, 200, 70, 8), (1, 1, 1, 33, 8)],
+    "sizes", [(1, 1, 1, 1, 1), (2, 3, 5, 7, 4), (1, 2, 65, 130, 16), (3, 1, 200, 70, 8), (1, 1, 1, 33, 8)]
 )
 def test_attention_equals_its_parts(sizes, turned: bool, causal: bool, device) -> None:
     batch, heads, queries, keys, width = sizes

@@ -59,9 +59,7 @@ def test_bags_that_do_not_fit() -> None:
     for starts in ([1, 2], [0, 5]):
         for lib in (rl, torch):
             with pytest.raises(RuntimeError):
-                lib.nn.functional.embedding_bag(
-                    lib.tensor([0, 1, 2]), lib.zeros(3, 2), lib.tensor(starts), mode="sum"
-                )
+                lib.nn.functional.embedding_bag(lib.tensor([0, 1, 2]), lib.zeros(3, 2), lib.tensor(starts), mode="sum")
     with pytest.raises(RuntimeError, match="must not decrease"):
         F.embedding_bag(rl.tensor([0, 1, 2]), w, rl.tensor([0, 2, 1]), mode="sum")
     for wrong, mode in ((3, "sum"), (-1, "mean")):
@@ -79,9 +77,7 @@ def test_draws_by_weights_are_pytorchs(shape: tuple) -> None:
         w[..., 0] = w[..., -1] = 0
     for count in (2, 5, 1000):
         out = [
-            lib.multinomial(
-                lib.from_numpy(w), count, replacement=True, generator=lib.Generator().manual_seed(3)
-            )
+            lib.multinomial(lib.from_numpy(w), count, replacement=True, generator=lib.Generator().manual_seed(3))
             for lib in (rl, torch)
         ]
         assert out[0].dtype is rl.int64
@@ -125,18 +121,14 @@ def test_sums_of_sparse_tensors(dims: int) -> None:
         for lib in (rl, torch):
             size = (5,) * dims + (3,)
             x, y = (
-                lib.sparse_coo_tensor(
-                    lib.from_numpy(i), lib.from_numpy(w), size, check_invariants=True
-                )
+                lib.sparse_coo_tensor(lib.from_numpy(i), lib.from_numpy(w), size, check_invariants=True)
                 for i, w in zip(at, v)
             )
             total = x + y
             one = total.coalesce()
             out.append((total._indices(), total._values(), one.indices(), one.values()))
         for k, (found, wanted) in enumerate(zip(*out)):
-            np.testing.assert_allclose(
-                found.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6, err_msg=str(k)
-            )
+            np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6, err_msg=str(k))
 
 
 # -- places ------------------------------------------------------------------------------------------

@@ -86,9 +86,7 @@ def test_other_numbers(family: str, count: int) -> None:
                 np.may_share_memory(o, a) for o in outs for a in arrays if isinstance(a, np.ndarray)
             ):
                 continue
-            sequence = _native.sequence(
-                [(_native.into(name, refuse, outs), tuple(arrays), dict(attrs))]
-            )
+            sequence = _native.sequence([(_native.into(name, refuse, outs), tuple(arrays), dict(attrs))])
             what = f"{name} of {[getattr(a, 'shape', a) for a in arrays]} with {attrs}, seed {seed}"
             sequence()
             if sequence.states() == ["never"]:
@@ -102,9 +100,7 @@ def test_other_numbers(family: str, count: int) -> None:
                     break
                 sequence()
                 assert bits(outs) == bits(want), f"{what}: turn {turn}"
-                assert sequence.states() == ["proved"], (
-                    f"{what}: what was written down gave other bits"
-                )
+                assert sequence.states() == ["proved"], f"{what}: what was written down gave other bits"
 
 
 def chain(n: int = 30, size: int = 64) -> tuple[Any, np.ndarray, list[np.ndarray]]:

@@ -34,9 +34,7 @@ for family in ("conv", "depthwise", "matmul", "pool", "point", "softmax", "norm"
 """
 
 
-@pytest.mark.skipif(
-    _native is None or platform.machine() != "x86_64", reason="one instruction set, or none"
-)
+@pytest.mark.skipif(_native is None or platform.machine() != "x86_64", reason="one instruction set, or none")
 @pytest.mark.parametrize("name", ["AVX2", "SSE2"])
 def test_narrower_instructions(name: str) -> None:
     """What an older machine would run; an engine of a checkout, for this machine alone, says how to have it."""

@@ -169,9 +169,7 @@ def test_a_loop_whose_program_fails_counts_no_step(monkeypatch: pytest.MonkeyPat
         low.run = broken
         return low
 
-    def counts(
-        case: Case,
-    ) -> list[Any]:  # past the door: reading weights would end the loop's program
+    def counts(case: Case) -> list[Any]:  # past the door: reading weights would end the loop's program
         steps = [s["step"]._a.item() for s in case.opt.state.values()]
         return [case.opt._step_count, *case.versions(), *steps]
 

@@ -87,9 +87,7 @@ print("whole")
 @pytest.mark.parametrize("script", [FORKS, LOADERS], ids=["forks", "loaders"])
 def test_children_of_a_busy_process(script: str) -> None:
     """50 forks, by hand and by loaders: a lock that a vanished thread holds would stop one of them."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout == "whole\n", done.stderr[-2000:]
 
 
@@ -152,13 +150,9 @@ assert sys.modules["slow"].whole
 
 
 def test_a_child_imports_what_a_lost_thread_had_begun(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(
-        "import sys, time\nsys.begun.set()\ntime.sleep(0.3)\nwhole = True\n"
-    )
+    (tmp_path / "slow.py").write_text("import sys, time\nsys.begun.set()\ntime.sleep(0.3)\nwhole = True\n")
     script = HALF_IMPORTED.replace("FOLDER", repr(str(tmp_path)))
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -166,8 +160,6 @@ def test_every_lock_is_made_for_forks() -> None:
     """Locks come from base/locks.py: a plain one would stay held in a child."""
     plain = re.compile(r"threading\.(R?Lock|Semaphore|Event)\(|threading\.Condition\((?!new_)")
     found = [
-        name
-        for name, path in modules().items()
-        if plain.search(path.read_text()) and name != "rushlight.base.locks"
+        name for name, path in modules().items() if plain.search(path.read_text()) and name != "rushlight.base.locks"
     ]
     assert found == []

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:cupti-python cannot be imported"
 
 
 def _mlp(device: str) -> Callable[[], Any]:
-    net = nn.Sequential(
-        nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 3)
-    ).to(device)
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 3)).to(
+        device
+    )
     optimizer = rl.optim.Adam(net.parameters(), lr=0.01)
     x, y = rl.randn(5, 6, device=device), rl.tensor([0, 1, 2, 0, 1], device=device)
 

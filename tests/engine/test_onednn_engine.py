@@ -148,9 +148,7 @@ def test_only_what_it_does_better() -> None:
 
     assert asked(32, np.float32) and not asked(3, np.float32)
     assert asked(3, kernels._BFLOAT)
-    assert kernels.KERNELS["linear"](
-        lib, np.ones((99, 999), "f"), np.ones((99, 999), "f"), None
-    ) is (NotImplemented)
+    assert kernels.KERNELS["linear"](lib, np.ones((99, 999), "f"), np.ones((99, 999), "f"), None) is (NotImplemented)
     assert kernels.KERNELS["mm"](lib, np.ones((99, 99)), np.ones((99, 99))) is NotImplemented
 
 

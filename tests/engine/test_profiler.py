@@ -204,7 +204,7 @@ def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, 
                 calls.fill(9, now, now + 500, 64),
                 calls.kernel("never timed", 3, 0, 0),
             ],
-        }  # fmt: skip
+        }
         cupti.waiting += records[kernel.name]
         return call()
 
@@ -222,7 +222,7 @@ def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, 
         ("aten::add", "CPU"): 4, ("first", "CUDA"): 1, ("second", "CUDA"): 3,
         ("Memcpy HtoD (Pinned -> Device)", "CUDA"): 4, ("Memset (Device)", "CUDA"): 0.5,
     }  # fmt: skip
-    assert rows["block", "CPU"].self_device_time_total == 0 and rows["block", "CUDA"].is_user_annotation  # fmt: skip
+    assert rows["block", "CPU"].self_device_time_total == 0 and rows["block", "CUDA"].is_user_annotation
     assert rows["cuLaunchKernel", "CPU"].count == rows["cudaLaunchKernel", "CPU"].count == 1
     text = p.key_averages().table(sort_by="cuda_time_total")
     assert "Self CUDA time total: 10.500us" in text
@@ -235,7 +235,7 @@ def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, 
     p.export_chrome_trace(str(tmp_path / "trace.json"))
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     kernel = next(e for e in events if e["name"] == "exp(float*)")
-    assert (kernel["cat"], kernel["pid"], kernel["tid"], round(kernel["dur"], 3)) == ("kernel", 0, 7, 2)  # fmt: skip
+    assert (kernel["cat"], kernel["pid"], kernel["tid"], round(kernel["dur"], 3)) == ("kernel", 0, 7, 2)
     assert kernel["args"]["grid"] == [1, 1, 1] and kernel["args"]["shared memory"] == 48
     arrows = {e["ph"]: e for e in events if e.get("cat") == "ac2g" and e["id"] == 2}
     assert arrows["s"]["tid"] == here and arrows["f"]["tid"] == 7

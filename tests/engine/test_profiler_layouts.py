@@ -11,9 +11,7 @@ import rushlight as rl
 from rushlight import nn
 from rushlight.runtime.cpu import conversions, engine
 
-needs_native = pytest.mark.skipif(
-    engine.engine_info().name != "native", reason="the native engine is not in use"
-)
+needs_native = pytest.mark.skipif(engine.engine_info().name != "native", reason="the native engine is not in use")
 
 
 def _profiled(x: rl.Tensor, **how: int) -> dict[str, rl.profiler.FunctionEventAvg]:
@@ -39,16 +37,9 @@ def test_a_plain_convolution_converts_only_what_it_must() -> None:
 def test_padding_channels_last_and_gaps_show() -> None:
     rows = _profiled(rl.randn(4, 3, 20, 20), padding=2)
     padded = rows["aten::convolution: image padded"]
-    assert (
-        padded.count == 4
-        and padded.cpu_memory_usage == 4 * 3 * 24 * 24 * 4
-        and padded.cpu_time_total > 0
-    )
+    assert padded.count == 4 and padded.cpu_memory_usage == 4 * 3 * 24 * 24 * 4 and padded.cpu_time_total > 0
     rows = _profiled(rl.randn(4, 3, 20, 20).to(memory_format=rl.channels_last))
-    assert (
-        rows["aten::convolution: NHWC to NCHW"].count == 4
-        and rows["aten::convolution: NCHW to NHWC"].count == 1
-    )
+    assert rows["aten::convolution: NHWC to NCHW"].count == 4 and rows["aten::convolution: NCHW to NHWC"].count == 1
     rows = _profiled(rl.randn(4, 3, 40, 40)[:, :, ::2, ::2])
     assert rows["aten::convolution: strides to contiguous"].count == 1
     rows = _profiled(rl.randn(4, 3, 20, 20), stride=2)

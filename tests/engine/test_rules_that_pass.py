@@ -39,9 +39,7 @@ MARKED = sorted(name for name, op in OPS.items() if op.passes)
 
 
 def test_the_common_ones_are_marked() -> None:
-    assert {"add", "sub", "mul", "div", "eq", "lt", "neg", "pow", "bitwise_and", "maximum"} <= set(
-        MARKED
-    )
+    assert {"add", "sub", "mul", "div", "eq", "lt", "neg", "pow", "bitwise_and", "maximum"} <= set(MARKED)
 
 
 def passed(op: Any) -> list[tuple]:
@@ -77,10 +75,7 @@ def test_a_rule_gives_back_what_it_says(name: str) -> None:
 @pytest.mark.parametrize("name", ["sub", "bitwise_or", "eq", "maximum", "pow"])
 def test_what_is_refused_still_is(name: str) -> None:
     x, mask = torch.ones(2), torch.ones(2, dtype=torch.bool)
-    wrong = {
-        "sub": (mask, mask), "bitwise_or": (x, x), "eq": (1.0, x), "maximum": (x, 1.0),
-        "pow": (mask, mask),
-    }  # fmt: skip
+    wrong = {"sub": (mask, mask), "bitwise_or": (x, x), "eq": (1.0, x), "maximum": (x, 1.0), "pow": (mask, mask)}
     with pytest.raises((RuntimeError, TypeError, NotImplementedError)):
         OPS[name](*wrong[name])
 

@@ -32,7 +32,7 @@ CASES = {
     "embedding": (lambda w: F.embedding(rl.arange(4000) % 50, w), (50, 64)),
     "index_add": (lambda x, s: x.index_add(0, rl.arange(20000) % 50, s), (50, 32), (20000, 32)),
     "scatter_add": (lambda x, s: x.scatter_add(0, rl.randint(50, s.shape), s), (50, 32), (20000, 32)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)

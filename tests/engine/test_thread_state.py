@@ -162,9 +162,7 @@ def test_24_compiled_trainings_by_adam_are_right() -> None:
     assert not wrong, f"trainings with another number of steps: {wrong}"
     for ours, want in zip(together, alone):
         for a, b in zip(ours[:-2], want[:-2]):
-            np.testing.assert_allclose(
-                np.frombuffer(a, np.float32), np.frombuffer(b, np.float32), rtol=1e-4, atol=1e-6
-            )
+            np.testing.assert_allclose(np.frombuffer(a, np.float32), np.frombuffer(b, np.float32), rtol=1e-4, atol=1e-6)
 
 
 class Meeting:

@@ -274,9 +274,7 @@ assert len(got) == 8 and len(set(map(str, got))) == 1, got
 
 
 def test_modules_called_from_threads(eager_switching) -> None:
-    net = nn.Sequential(
-        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)
-    ).eval()
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)).eval()
     batches = [rl.full((2, 1, 8, 8), float(i)) for i in range(12)]
     want = [net(b).tolist() for b in batches]
     with ThreadPoolExecutor(6) as pool:

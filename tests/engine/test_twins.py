@@ -23,9 +23,7 @@ from twins import in_python
 load_all()
 ROWS = all_rows()
 NATIVE = Path(engine.__file__).parent / "native"
-in_c = pytest.mark.skipif(
-    "rushlight.core._call" not in sys.modules, reason="the C extension is not built here"
-)
+in_c = pytest.mark.skipif("rushlight.core._call" not in sys.modules, reason="the C extension is not built here")
 
 
 def _inputs(row: Row, grad: bool) -> list[Any]:
@@ -150,9 +148,7 @@ def test_brackets_are_read_in_c_as_in_python() -> None:
     ends = [None, 0, 1, 2, -1, -3, 7]
     draws: list[Callable[[int], Any]] = [
         lambda dim: int(r.randint(-2, 2)),
-        lambda dim: slice(
-            *[ends[r.randint(len(ends))] for _ in range(2)], [None, 1, 2][r.randint(3)]
-        ),
+        lambda dim: slice(*[ends[r.randint(len(ends))] for _ in range(2)], [None, 1, 2][r.randint(3)]),
         lambda dim: None,
         lambda dim: Ellipsis,
         lambda dim: rl.tensor([0, 1]),

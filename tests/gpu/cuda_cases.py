@@ -81,10 +81,7 @@ CONVS = [  # n, c, o, size, kernel, stride, padding, dilation, groups
 def convolutions(rng: np.random.Generator) -> Iterator[Case]:
     for n, c, o, size, kernel, stride, padding, dilation, groups in CONVS:
         out = tuple(
-            [
-                (s + 2 * p - d * (k - 1) - 1) // t + 1
-                for s, k, t, p, d in zip(size, kernel, stride, padding, dilation)
-            ]
+            [(s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, t, p, d in zip(size, kernel, stride, padding, dilation)]
         )
         x, w = floats(rng, n, c, *size), floats(rng, o, c // groups, *kernel)
         b, g = floats(rng, o), floats(rng, n, o, *out)
@@ -97,12 +94,8 @@ def convolutions(rng: np.random.Generator) -> Iterator[Case]:
             tol = 3e-5 if dtype == F32 and small and dilation == (1, 1) and groups == 1 else tol
             yield Case("conv", (x, w, b), how, dtype, label, tol, True)
             yield Case("conv", (x, w, None), how, dtype, label + " no bias", tol, True)
-            yield Case(
-                "conv_grad_input", (g, w), {"x_shape": x.shape, **how}, dtype, label, tol, True
-            )
-            yield Case(
-                "conv_grad_weight", (g, x), {"w_shape": w.shape, **how}, dtype, label, tol, True
-            )
+            yield Case("conv_grad_input", (g, w), {"x_shape": x.shape, **how}, dtype, label, tol, True)
+            yield Case("conv_grad_weight", (g, x), {"w_shape": w.shape, **how}, dtype, label, tol, True)
 
 
 POOLS = [  # shape, kernel, stride, padding, dilation, ceil
@@ -141,8 +134,7 @@ def pools(rng: np.random.Generator) -> Iterator[Case]:
 
 def softmaxes(rng: np.random.Generator) -> Iterator[Case]:
     for dtype in (F32, F64, F16, BF16):
-        for shape, dim in (((4, 10), 1), ((5, 1), 1), ((7, 33, 5), 1), ((3, 5000), 1),
-                           ((2, 3, 130), -1), ((6, 4), 0)):  # fmt: skip
+        for shape, dim in (((4, 10), 1), ((5, 1), 1), ((7, 33, 5), 1), ((3, 5000), 1), ((2, 3, 130), -1), ((6, 4), 0)):
             x, g = floats(rng, *shape), floats(rng, *shape)
             at = dim % len(shape)
             label = f"{shape} {dim}"
@@ -150,14 +142,7 @@ def softmaxes(rng: np.random.Generator) -> Iterator[Case]:
             yield Case("softmax", (x,), {"dim": at}, dtype, label)
             yield Case("log_softmax", (x,), {"dim": at}, dtype, label)
             yield Case("softmax_grad", (g, y), {"dim": at}, dtype, label)
-            yield Case(
-                "log_softmax_grad",
-                (g, np.log(y)),
-                {"dim": at},
-                dtype,
-                label,
-                0.1 if dtype == BF16 else 0,
-            )
+            yield Case("log_softmax_grad", (g, np.log(y)), {"dim": at}, dtype, label, 0.1 if dtype == BF16 else 0)
         x = floats(rng, 5, 9)
         x[2] = -np.inf
         yield Case("attention_weights", (x,), {}, dtype, "a row of -inf")
@@ -182,9 +167,7 @@ def entropies(rng: np.random.Generator) -> Iterator[Case]:
                 stats = np.concatenate([tops, np.exp(kept - tops).sum(1, keepdims=True)], 1)
                 stats = stats.astype(F64 if dtype == F64 else F32)
                 g = floats(rng, rows) if reduction == "none" else floats(rng)
-                yield Case(
-                    "cross_entropy_grad", (np.asarray(g), x, stats, target), attrs, dtype, label
-                )
+                yield Case("cross_entropy_grad", (np.asarray(g), x, stats, target), attrs, dtype, label)
 
 
 def norms(rng: np.random.Generator) -> Iterator[Case]:
@@ -194,9 +177,7 @@ def norms(rng: np.random.Generator) -> Iterator[Case]:
             c = shape[1]
             w, b = floats(rng, c), floats(rng, c)
             label, eps = f"{shape}", {"eps": 1e-5}
-            tol = (
-                2e-4 if dtype == F32 and shape[0] == 2 else 0.0
-            )  # two numbers: a difference of ones
+            tol = 2e-4 if dtype == F32 and shape[0] == 2 else 0.0  # two numbers: a difference of ones
             wide = np.float64 if dtype == F64 else np.float32
             axes = (0, *range(2, len(shape)))
             seen = x.astype(dtype).astype(wide)
@@ -205,12 +186,8 @@ def norms(rng: np.random.Generator) -> Iterator[Case]:
             yield Case("batch_norm_train", (x, w, b), eps, dtype, label)
             yield Case("batch_norm_train", (x, None, None), eps, dtype, label + " plain")
             yield Case("batch_norm_grad", (g, x, w, mean, std), eps, dtype, label, tol)
-            yield Case(
-                "batch_norm_grad", (g, x, None, mean, std), eps, dtype, label + " plain", tol
-            )
-            yield Case(
-                "batch_norm_eval", (x, w, b, floats(rng, c), np.abs(b) + 1), eps, dtype, label
-            )
+            yield Case("batch_norm_grad", (g, x, None, mean, std), eps, dtype, label + " plain", tol)
+            yield Case("batch_norm_eval", (x, w, b, floats(rng, c), np.abs(b) + 1), eps, dtype, label)
         for shape, dims in (((4, 10), 1), ((3, 5, 7), 2), ((2, 3000), 1), ((200, 64), 1)):
             x, g = 1 + floats(rng, *shape), floats(rng, *shape)
             w, b = floats(rng, *shape[-dims:]), floats(rng, *shape[-dims:])
@@ -262,7 +239,7 @@ UPDATES = [
     ("muon_update", 0, [0.01, 0.1], {}),
     ("muon_momentum_update", 1, [0.9], {"nesterov": True}),
     ("muon_momentum_update", 1, [0.9], {"nesterov": False}),
-]  # fmt: skip
+]
 
 
 def updates(rng: np.random.Generator) -> Iterator[Case]:

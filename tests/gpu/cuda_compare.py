@@ -34,10 +34,7 @@ def _to_gpu(a: Any, layout: str) -> Any:
 
 def prepared(case: Case) -> list[Any]:
     """The case's arrays in its dtype; statistics of half precision stay wide."""
-    keep = {
-        "batch_norm_grad": (3, 4), "layer_norm_grad": (3, 4), "rms_norm_grad": (3,),
-        "cross_entropy_grad": (2,),
-    }  # fmt: skip
+    keep = {"batch_norm_grad": (3, 4), "layer_norm_grad": (3, 4), "rms_norm_grad": (3,), "cross_entropy_grad": (2,)}
     out = []
     for i, a in enumerate(case.arrays):
         if case.name.endswith("_update") and i == 0:

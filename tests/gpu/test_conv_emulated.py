@@ -25,9 +25,7 @@ def run(tmp_path_factory):
     """run(kernel, constants, grid, threads, *values), compiled for these constants."""
 
     def go(name, constants, grid, threads, *values):
-        kernels(tmp_path_factory.mktemp("emulated"), name, [name], **constants, ASYNC=1)(
-            name, grid, threads, *values
-        )
+        kernels(tmp_path_factory.mktemp("emulated"), name, [name], **constants, ASYNC=1)(name, grid, threads, *values)
 
     return go
 
@@ -44,9 +42,7 @@ class Layer:
         self.top, self.places = pooled(np, self.x, self.w, self.b, window=window, relu=True, **how)
         self.g = random(*self.top.shape)
         rest = {"y_shape": self.y.shape, "window": window, **how}
-        self.gx = BODIES["conv_pool_grad_input"].generic(
-            np, self.g, self.places, self.w, x_shape=self.x.shape, **rest
-        )
+        self.gx = BODIES["conv_pool_grad_input"].generic(np, self.g, self.places, self.w, x_shape=self.x.shape, **rest)
         self.gw, self.gb = BODIES["conv_pool_grads"].generic(
             np, self.g, self.places, self.x, w_shape=self.w.shape, **rest
         )

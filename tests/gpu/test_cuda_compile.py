@@ -16,11 +16,7 @@ from rushlight.capture.joined import proof as parts
 from rushlight.runtime.door import KERNELS, Kernel
 
 KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'
-FILES = [
-    p.name
-    for p in sorted(FOLDER.glob("*.cu"))
-    if re.search(r"^ *(BOUNDED_)?KERNEL\(", p.read_text(), re.M)
-]
+FILES = [p.name for p in sorted(FOLDER.glob("*.cu")) if re.search(r"^ *(BOUNDED_)?KERNEL\(", p.read_text(), re.M)]
 
 
 def kernels_of(file: str, *flags: str) -> list[str]:
@@ -83,9 +79,7 @@ def test_an_error_of_the_background_is_told_to_who_asks_on_a_gpu(compiler: Any) 
 
 @pytest.mark.parametrize("few", [0, 1 << 20], ids=["by the device", "by NumPy"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_joined_kernels_are_compared_with_their_parts(
-    few: int, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_joined_kernels_are_compared_with_their_parts(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "_FEW", few)
     x = rl.randn(4, 3).to(getattr(rl, dtype)).numpy()
     kernel = Kernel(f"twice {few} {dtype}", lambda xp, x: x + x)

@@ -68,9 +68,7 @@ assert 0 < free <= total and "allocated" in rl.cuda.memory_summary()
 
 def test_memory_is_counted() -> None:
     """In a process of its own: what earlier tests began in the background takes memory when it likes."""
-    done = subprocess.run(
-        [sys.executable, "-c", _COUNTS], capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run([sys.executable, "-c", _COUNTS], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
@@ -169,9 +167,7 @@ def test_large_and_misaligned(tmp_path: object) -> None:
     x = rl.arange(100_003, device="cuda", dtype=rl.float32)
     odd = x[1:]  # four bytes past an aligned address
     np.testing.assert_array_equal((odd * 2).cpu().numpy(), np.arange(1, 100_003, dtype="f4") * 2)
-    np.testing.assert_array_equal(
-        (odd[:-1] + x[2:]).cpu().numpy(), 2 * np.arange(1, 100_002, dtype="f4") + 1
-    )
+    np.testing.assert_array_equal((odd[:-1] + x[2:]).cpu().numpy(), 2 * np.arange(1, 100_002, dtype="f4") + 1)
     assert odd.max().item() == 100_002
 
 

@@ -71,7 +71,7 @@ def flushed(got: list[Any], want: list[Any]) -> str | None:
         if not isinstance(w, np.ndarray) or w.dtype.kind != "f" or np.shape(g) != w.shape:
             continue
         least = float(np.finfo(w.dtype).smallest_subnormal)
-        lost = (np.abs(w) < np.finfo(w.dtype).tiny) & (np.abs(w) > 16 * least) & (np.asarray(g) == 0)  # fmt: skip
+        lost = (np.abs(w) < np.finfo(w.dtype).tiny) & (np.abs(w) > 16 * least) & (np.asarray(g) == 0)
         if lost.any():
             return f"{w[lost][0]} became zero"
     return None

@@ -45,9 +45,7 @@ def relu(a):
     return np.maximum(a, 0)
 
 
-@pytest.mark.parametrize(
-    ("m", "n", "k"), [(4, 6, 36), (3, 5, 7), (1, 9, 520), (16, 5, 132), (7, 3, 10)]
-)
+@pytest.mark.parametrize(("m", "n", "k"), [(4, 6, 36), (3, 5, 7), (1, 9, 520), (16, 5, 132), (7, 3, 10)])
 def test_few_rows(run, m, n, k):
     x, w, b, g, mask = random(m, k), random(n, k), random(n), random(m, n), random(m, k)
     size = 4 if m <= 4 else 16
@@ -57,22 +55,13 @@ def test_few_rows(run, m, n, k):
     gx, gw, gb = blank(m, k), blank(n, k), blank(n)
     first = -(-k // 32)
     blocks = first + -(-n * (k // 4 if k % 4 == 0 else k) // 256)
-    run(
-        "dense_few",
-        f"linear_backward_{size}",
-        (blocks, 1, 1),
-        256,
-        (g, x, w, mask, gx, gw, gb),
-        (m, n, k, first),
-    )
+    run("dense_few", f"linear_backward_{size}", (blocks, 1, 1), 256, (g, x, w, mask, gx, gw, gb), (m, n, k, first))
     near(gx, (g @ w) * (mask > 0))
     near(gw, g.T @ x)
     near(gb, g.sum(0))
 
 
-@pytest.mark.parametrize(
-    ("m", "n", "k", "parts"), [(5, 7, 3, 1), (70, 40, 68, 1), (64, 33, 132, 3)]
-)
+@pytest.mark.parametrize(("m", "n", "k", "parts"), [(5, 7, 3, 1), (70, 40, 68, 1), (64, 33, 132, 3)])
 @pytest.mark.parametrize("form", ["nn", "nt", "tn"])
 def test_tiles(run, form, m, n, k, parts):
     a, b, bias, mask = random(m, k), random(k, n), random(n), random(m, n)
@@ -84,14 +73,7 @@ def test_tiles(run, form, m, n, k, parts):
     out, sums = blank(m, n), blank(m)
     room, counters = blank(grid[0] * grid[1] * grid[2] * (64 * 32 + 64)), np.zeros(8, np.uint32)
     for _ in range(2):  # the counters return to zero
-        run(
-            "dense_tile",
-            form,
-            grid,
-            128,
-            (x, y, bias, mask, out, sums, room, counters),
-            (m, n, k, depth, 1),
-        )
+        run("dense_tile", form, grid, 128, (x, y, bias, mask, out, sums, room, counters), (m, n, k, depth, 1))
         near(out, relu(a @ b + bias) * (mask > 0))
         near(sums, a.sum(1))
     assert not counters.any()
@@ -106,11 +88,7 @@ def test_few_classes(run, m, n, k):
         run("dense_thin", f"head_{share}", grid, 256, (x, w, b, out), (m, n, k, 1))
         near(out, relu(x @ w.T + b))
     gx = blank(m, k)
-    run(
-        "dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, mask, gx), (m, n, k)
-    )
+    run("dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, mask, gx), (m, n, k))
     near(gx, (g @ w) * (mask > 0))
-    run(
-        "dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, None, gx), (m, n, k)
-    )
+    run("dense_thin", "head_input", (-(-k // 128), -(-m // 32), 1), 256, (g, w, None, gx), (m, n, k))
     near(gx, g @ w)

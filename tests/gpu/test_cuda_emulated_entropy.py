@@ -23,9 +23,7 @@ class Entropy:
 
     def __init__(self, folder, stored: str, wide: int) -> None:
         wider = "double" if stored == "double" else "float"
-        self.go = cuda_on_host.kernels(
-            folder, "cross_entropy", NAMES, NT=stored, NA=wider, WIDE=wide, LABEL="i64"
-        )
+        self.go = cuda_on_host.kernels(folder, "cross_entropy", NAMES, NT=stored, NA=wider, WIDE=wide, LABEL="i64")
         self.dtype = np.dtype(TYPES[stored])
         self.computed = np.dtype(np.float64 if stored == "double" else np.float32)
         self.loss = self.computed if wide else self.dtype
@@ -75,7 +73,7 @@ def same(a, b, tol) -> None:
 
 @pytest.mark.parametrize("n", [13, 264, 1032])
 @pytest.mark.parametrize("reduction", MODES)
-@pytest.mark.parametrize(("stored", "wide"), [("float", 0), ("double", 0), ("bf16_t", 0), ("bf16_t", 1)])  # fmt: skip
+@pytest.mark.parametrize(("stored", "wide"), [("float", 0), ("double", 0), ("bf16_t", 0), ("bf16_t", 1)])
 def test_forward_and_backward(kernels, stored, wide, reduction, n):
     """Both kinds of kernels, aligned rows and others."""
     k = kernels(stored, wide)

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from cuda_on_host import kernels, needs_compiler
-from rushlight.runtime.cuda.small.head_sizes import (
-    HeadCut,
-    is_joined_head,
-    is_whole_head,
-    step_cut,
-    whole_cut,
-)
+from rushlight.runtime.cuda.small.head_sizes import HeadCut, is_joined_head, is_whole_head, step_cut, whole_cut
 
 pytestmark = needs_compiler
 
@@ -88,9 +82,7 @@ def check(run, name, a, ignore=-100, reduction="mean", logits=True, cut=None):
         made = {o: np.full(np.shape(want[o]) or (1,), np.nan, np.float32) for o in outs}
         run(name, cut, blocks, {**a, **made, **extra}, m, k, ignore, MODES[reduction])
         for o in outs:
-            np.testing.assert_allclose(
-                made[o].reshape(np.shape(want[o])), want[o], rtol=2e-4, atol=2e-5, err_msg=o
-            )
+            np.testing.assert_allclose(made[o].reshape(np.shape(want[o])), want[o], rtol=2e-4, atol=2e-5, err_msg=o)
     assert not extra["words"].any()
 
 
@@ -115,9 +107,7 @@ def test_many_blocks_leave_their_losses(run):
     check(run, "head_step", numbers(270, 3, 4, ignored=[5, 268]), cut=HeadCut(32, 1, 1))
 
 
-@pytest.mark.parametrize(
-    ("m", "n", "k"), [(4, 10, 84), (16, 10, 84), (1, 1, 4), (13, 16, 200), (9, 4, 512)]
-)
+@pytest.mark.parametrize(("m", "n", "k"), [(4, 10, 84), (16, 10, 84), (1, 1, 4), (13, 16, 200), (9, 4, 512)])
 def test_whole_heads_equal_numpy(run, m, n, k):
     assert is_whole_head(m, n, k, "f")
     check(run, "head_whole", numbers(m, n, k, ignored=[0] if m > 2 else []))

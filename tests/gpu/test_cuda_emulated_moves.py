@@ -24,9 +24,7 @@ def test_places_come_batch_by_batch(tmp_path):
         assert at == batch + 1
 
 
-@pytest.mark.parametrize(
-    ("unit", "size"), [("u8", 1), ("u16", 2), ("bytes_8", 8), ("bytes_16", 16)]
-)
+@pytest.mark.parametrize(("unit", "size"), [("u8", 1), ("u16", 2), ("bytes_8", 8), ("bytes_16", 16)])
 def test_rows_are_taken(unit, size, tmp_path):
     table = np.random.default_rng(1).integers(0, 256, (11, 3 * size), np.uint8)
     where = np.array([3, 0, 10, -1, 3, -11])
@@ -36,9 +34,7 @@ def test_rows_are_taken(unit, size, tmp_path):
     np.testing.assert_array_equal(out, table[where])
 
 
-@pytest.mark.parametrize(
-    ("source", "to"), [("float", "bf16_t"), ("bf16_t", "float"), ("double", "float")]
-)
+@pytest.mark.parametrize(("source", "to"), [("float", "bf16_t"), ("bf16_t", "float"), ("double", "float")])
 def test_every_number_arrives_once(source, to, tmp_path):
     run = kernels(tmp_path, "casts", ["casts"], NT=to, NA="float", SRC=source, MAXT=16)
     sizes = [1, 3, 4, 1000, 2053, 7]

@@ -66,9 +66,7 @@ class Data:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.dtype = {"float": np.float32, "double": np.float64, "bf16_t": ml_dtypes.bfloat16}[
-            form.stored
-        ]
+        self.dtype = {"float": np.float32, "double": np.float64, "bf16_t": ml_dtypes.bfloat16}[form.stored]
         self.wide = np.float64 if form.stored == "double" else np.float32
         self.rng = np.random.default_rng(1)
         self.c = form.shape[1]
@@ -77,15 +75,9 @@ class Data:
         self.tol = 4e-2 if form.stored == "bf16_t" else 2e-4 if self.wide is np.float32 else 1e-9
 
     def image(self, fill: float | None = None) -> np.ndarray:
-        a = (
-            self.rng.standard_normal(self.form.shape)
-            if fill is None
-            else np.full(self.form.shape, fill)
-        )
+        a = self.rng.standard_normal(self.form.shape) if fill is None else np.full(self.form.shape, fill)
         a = (a + (1 if fill is None else 0)).astype(self.dtype)
-        return (
-            np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) if self.form.last else a
-        )
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) if self.form.last else a
 
     def channels(self, fill: float | None = None) -> np.ndarray:
         a = self.rng.standard_normal(self.c) if fill is None else np.full(self.c, fill)
@@ -104,10 +96,7 @@ def generic(name, *arrays, **attrs):
 def statistics(run, d, x, learning=(None, None, None)):
     mean, invstd = d.channels(np.nan), d.channels(np.nan)
     n = x.size // d.c
-    run(
-        "statistics", (x, d.room, d.counters, mean, invstd, *learning), n, EPS, MOMENTUM,
-        n / (n - 1),
-    )  # fmt: skip
+    run("statistics", (x, d.room, d.counters, mean, invstd, *learning), n, EPS, MOMENTUM, n / (n - 1))
     assert not d.counters.any()
     return mean, invstd
 
@@ -123,9 +112,7 @@ def test_forward(kernels):
     d.near(mean, m)
     d.near(invstd, s)
     kept = [a.astype(np.float64) for a in learned]
-    KERNELS["running_statistics"].generic(
-        np, *kept, m, s, momentum=MOMENTUM, eps=EPS, n=x.size // d.c
-    )
+    KERNELS["running_statistics"].generic(np, *kept, m, s, momentum=MOMENTUM, eps=EPS, n=x.size // d.c)
     d.near(means, kept[0])
     d.near(variances, kept[1])
     assert batches[0] == 42
@@ -151,26 +138,19 @@ def test_backward(kernels):
     cases = (
         ("plain", "plain", generic("batch_norm_grad", g, x, w, mean, invstd, eps=EPS)),
         ("relu", "relu", generic("batch_norm_relu_grad", g, x, w, b, mean, invstd, eps=EPS)),
-        ("add_relu", "plain",
-         generic("batch_norm_add_relu_grad", g, more, y, x, w, mean, invstd, eps=EPS)),
-    )  # fmt: skip
+        ("add_relu", "plain", generic("batch_norm_add_relu_grad", g, more, y, x, w, mean, invstd, eps=EPS)),
+    )
     for sums, slopes, expected in cases:
         kept = d.image(np.nan) if sums == "add_relu" else None
         totals, gw, gb = np.full((2, d.c), np.nan, d.wide), d.channels(np.nan), d.channels(np.nan)
         second = (more, y) if kept is not None else (None, None)
-        run(
-            f"grad_sums_{sums}",
-            (g, *second, x, w, b, mean, invstd, kept, d.room, d.counters, totals, gw, gb),
-        )
+        run(f"grad_sums_{sums}", (g, *second, x, w, b, mean, invstd, kept, d.room, d.counters, totals, gw, gb))
         assert not d.counters.any()
         if kept is not None:
             d.near(kept, expected[0])
             expected = expected[1:]
         gx = d.image(np.nan)
-        run(
-            f"slopes_{slopes}", (g if kept is None else kept, x, w, b, mean, invstd, totals, gx),
-            1.0 / (x.size // d.c),
-        )  # fmt: skip
+        run(f"slopes_{slopes}", (g if kept is None else kept, x, w, b, mean, invstd, totals, gx), 1.0 / (x.size // d.c))
         d.near(gx, expected[0])
         d.near(gw, expected[1])
         d.near(gb, expected[2])

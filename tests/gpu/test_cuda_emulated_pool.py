@@ -18,13 +18,7 @@ NAMES = {0: ("max_pool", "avg_pool", "avg_pool_grad"),
          1: ("max_pool", "avg_pool", "avg_pool_grad", "max_pool_grad_last", "max_pool_grad_last_meeting")}  # fmt: skip
 ADD = "#include <mutex>\ninline void atomicAdd(A* p, A v) { static std::mutex one; std::lock_guard<std::mutex> hold(one); *p += v; }\n"
 TYPES = {"float": np.float32, "bf16_t": ml_dtypes.bfloat16, "double": np.float64}
-FORMS = [
-    ("float", 4),
-    ("bf16_t", 2),
-    ("double", 1),
-    ("float", 0),
-    ("double", 0),
-]  # channels of a thread, 0: row by row
+FORMS = [("float", 4), ("bf16_t", 2), ("double", 1), ("float", 0), ("double", 0)]  # channels of a thread, 0: row by row
 WINDOWS = [
     ((7, 6), (2, 2), (2, 2), (0, 0), (1, 1), False),
     ((7, 9), (3, 3), (2, 2), (1, 1), (1, 1), False),
@@ -80,9 +74,7 @@ def test_maxima(library, how):
     if laid is not last:
         return
     overlap = any(s < d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
-    expected = KERNELS["max_pool_grad"].generic(
-        np, g.astype(np.float64), index, x_shape=x.shape, overlap=overlap
-    )
+    expected = KERNELS["max_pool_grad"].generic(np, g.astype(np.float64), index, x_shape=x.shape, overlap=overlap)
     wide = np.float64 if dtype == np.float64 else np.float32
     gx = laid(np.zeros(x.shape, wide if overlap else dtype))
     name = "max_pool_grad_last_meeting" if overlap else "max_pool_grad_last"

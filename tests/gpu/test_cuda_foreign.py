@@ -223,8 +223,6 @@ def test_triton_compiled_and_traced(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(TRITON)
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "rushlight", "run", str(script)],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-W", "ignore", "-m", "rushlight", "run", str(script)], capture_output=True, text=True
     )
     assert run.stdout.endswith("agree\n"), run.stdout + run.stderr

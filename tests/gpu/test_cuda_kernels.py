@@ -53,10 +53,7 @@ def test_binary_broadcasts(dtype: str) -> None:
             if name == "maximum" and "complex" in dtype:
                 continue
             if name == "where":
-                want, got = (
-                    rl.where(x == y, x, y),
-                    rl.where(x.cuda() == y.cuda(), x.cuda(), y.cuda()),
-                )
+                want, got = (rl.where(x == y, x, y), rl.where(x.cuda() == y.cuda(), x.cuda(), y.cuda()))
             else:
                 want, got = getattr(rl, name)(x, y), getattr(rl, name)(x.cuda(), y.cuda())
             same(got, want)
@@ -112,16 +109,7 @@ def test_casts(source: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "bool"])
 def test_reductions(dtype: str) -> None:
     tol = {"float16": 2e-2, "bfloat16": 5e-2, "float32": 1e-4}.get(dtype, 1e-10)
-    for shape in (
-        (5,),
-        (300, 7),
-        (7, 300),
-        (4, 5, 6),
-        (2, 3, 40, 50),
-        (20000,),
-        (3, 9000),
-        (9000, 3),
-    ):
+    for shape in ((5,), (300, 7), (7, 300), (4, 5, 6), (2, 3, 40, 50), (20000,), (3, 9000), (9000, 3)):
         x = values(dtype, shape)
         for dim in (None, *range(-len(shape), len(shape))):
             for name in ("sum", "amax", "amin", "any", "all", "argmax", "argmin", "mean", "prod"):

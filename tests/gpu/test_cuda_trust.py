@@ -80,9 +80,7 @@ def test_a_loader_whose_batch_finds_no_memory_goes_on() -> None:
 
 def test_a_lost_device_says_that_the_process_must_go() -> None:
     check_device_lost()
-    done = subprocess.run(
-        [sys.executable, "-c", BREAKS], capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", BREAKS], capture_output=True, text=True, timeout=600)
     assert "lost and said so" in done.stdout, done.stdout + done.stderr
 
 

@@ -75,9 +75,8 @@ def flat(result: Any) -> list[Any]:
 
 def compare(a: Any, b: Any, tolerance: float) -> None:
     np.testing.assert_allclose(
-        a.detach().double().cpu().numpy(), b.detach().double().cpu().numpy(), atol=tolerance,
-        rtol=tolerance,
-    )  # fmt: skip
+        a.detach().double().cpu().numpy(), b.detach().double().cpu().numpy(), atol=tolerance, rtol=tolerance
+    )
 
 
 def both(net: Any, x: Any, tolerance: float, packed: Any = None) -> list[str]:
@@ -131,9 +130,7 @@ def test_packed_sequences(name: str, how: dict) -> None:
 @pytest.mark.usefixtures("by_cudnn")
 @pytest.mark.parametrize("algorithm", [0, 1, 3])
 @pytest.mark.parametrize("hidden", [16, 128, 256])
-def test_every_algorithm_gives_the_same(
-    algorithm: int, hidden: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_algorithm_gives_the_same(algorithm: int, hidden: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from rushlight.runtime.cuda.bodies.layers import recurrent_choice
     from rushlight.runtime.cuda.library import cudnn_rnn
 
@@ -143,9 +140,8 @@ def test_every_algorithm_gives_the_same(
     x = rl.randn(9, 8, hidden)
     try:
         cudnn_rnn.call_of(
-            0, cudnn_rnn.Recurrence("lstm", hidden, hidden, 0, 2, 1, True), "f", False, algorithm,
-            (8,) * 9, True,
-        )  # fmt: skip
+            0, cudnn_rnn.Recurrence("lstm", hidden, hidden, 0, 2, 1, True), "f", False, algorithm, (8,) * 9, True
+        )
     except cudnn_rnn.CudnnRefused as error:
         pytest.skip(str(error))
     assert "rnn_stack" in both(net, x, 1e-4)
@@ -242,18 +238,10 @@ def test_the_plain_way_on_the_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("batch", "hidden", "sizes"),
-    [
-        (3, 6, None),
-        (40, 130, None),
-        (37, 300, None),
-        (0, 130, [37, 37, 20, 16, 2]),
-        (0, 7, [3, 1, 1]),
-    ],
+    [(3, 6, None), (40, 130, None), (37, 300, None), (0, 130, [37, 37, 20, 16, 2]), (0, 7, [3, 1, 1])],
 )
 @pytest.mark.parametrize(("name", "how"), [("LSTM", {}), *CASES[1:3], *CASES[6:]])
-def test_whole_sequences(
-    name: str, how: dict, batch: int, hidden: int, sizes: list[int] | None
-) -> None:
+def test_whole_sequences(name: str, how: dict, batch: int, hidden: int, sizes: list[int] | None) -> None:
     """By one launch whose blocks wait for each other: several blocks, several tiles, sequences that end."""
     from rushlight.runtime.cuda.bodies.layers import recurrent_whole
 
@@ -355,9 +343,7 @@ def test_lengths_that_change_cost_no_new_measurements(monkeypatch: pytest.Monkey
 
     asked: list[int] = []
     plain = recurrent_choice._milliseconds
-    monkeypatch.setattr(
-        recurrent_choice, "_milliseconds", lambda run: asked.append(1) or plain(run)
-    )
+    monkeypatch.setattr(recurrent_choice, "_milliseconds", lambda run: asked.append(1) or plain(run))
     net = rl.nn.GRU(20, 33).to("cuda")
     for steps, batch in ((17, 4), (18, 4), (19, 7), (25, 5)):
         net(rl.randn(steps, batch, 20).to("cuda"))

@@ -66,9 +66,9 @@ def test_a_traced_loop_of_arrays_without_memory_on_cuda(look: str, width: int) -
 
     def losses(traced: bool) -> list[object]:
         rl.manual_seed(0)
-        net = rl.nn.Sequential(
-            *[rl.nn.Sequential(rl.nn.Linear(width, width), rl.nn.Tanh()) for _ in range(12)]
-        ).to("cuda")
+        net = rl.nn.Sequential(*[rl.nn.Sequential(rl.nn.Linear(width, width), rl.nn.Tanh()) for _ in range(12)]).to(
+            "cuda"
+        )
         opt = rl.optim.SGD(net.parameters(), lr=0.1)
         x = rl.randn(4 * width, width).to("cuda")
         told: list[object] = []

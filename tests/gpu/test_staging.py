@@ -81,19 +81,13 @@ class Lanes:
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.work: dict[int, list[tuple[str, Any]]] = {}
-        self.reached: set[tuple[int, int]] = (
-            set()
-        )  # marks, and how often they were recorded by then
+        self.reached: set[tuple[int, int]] = set()  # marks, and how often they were recorded by then
 
     def some(self, until: tuple[int, int] | None = None) -> None:
         """Do some of the work; all that a mark needs, where one is waited for."""
         left = 10_000 if until is not None else int(self.random.integers(0, 6))
         while left and (until is None or until not in self.reached):
-            ready = [
-                p
-                for p, w in self.work.items()
-                if w and (w[0][0] != "wait" or w[0][1] in self.reached)
-            ]
+            ready = [p for p, w in self.work.items() if w and (w[0][0] != "wait" or w[0][1] in self.reached)]
             if not ready:
                 break
             kind, what = self.work[int(self.random.choice(ready))].pop(0)

@@ -25,12 +25,7 @@ class Compiler(SimpleNamespace):
 
     def __init__(self, kept: tuple[str, ...] = (), refused: tuple[str, ...] = ()) -> None:
         super().__init__(
-            heard=None,
-            kept=set(kept),
-            refused=refused,
-            made=[],
-            go=threading.Event(),
-            begun=threading.Event(),
+            heard=None, kept=set(kept), refused=refused, made=[], go=threading.Event(), begun=threading.Event()
         )
 
     def path_of(self, text: str, flags: tuple[str, ...]) -> Path:
@@ -54,10 +49,7 @@ class Compiler(SimpleNamespace):
 def listed(monkeypatch: pytest.MonkeyPatch, **networks: str) -> None:
     """A list of kernels with names of one letter, by the networks that asked for them."""
     names = sorted({k for kernels in networks.values() for k in kernels})
-    found = [
-        usual.Kernel(k, (), frozenset(i for i, ks in enumerate(networks.values()) if k in ks))
-        for k in names
-    ]
+    found = [usual.Kernel(k, (), frozenset(i for i, ks in enumerate(networks.values()) if k in ks)) for k in names]
     monkeypatch.setattr(usual, "usual", lambda: found)
 
 
@@ -73,9 +65,7 @@ def test_the_list_is_of_sources_that_are_there() -> None:
     assert len(lzma.decompress(usual._FILE.read_bytes())) < 1 << 20
 
 
-def test_a_list_comes_back_as_it_was_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_list_comes_back_as_it_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     common = (KERNELS / "common.cu").read_text()
     given = [
         usual.Kernel("#define X\n" + common + "\nend", ("-DA=1", "-DB=2"), frozenset({0, 3})),
@@ -158,9 +148,7 @@ def test_a_process_that_ends_begins_no_more(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("arch", ["90", "sm_", "sm_9", "sm_90; rm", "compute_90"])
-def test_an_architecture_is_named_as_compilers_do(
-    arch: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_architecture_is_named_as_compilers_do(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
     from rushlight.cli import main
 
     assert main(["warm", "--arch", arch]) == 2
@@ -203,9 +191,7 @@ for _ in range(2):
 listed = {(k.text, k.options) for k in usual.usual()}
 print(len(asked), sum(one in listed for one in asked))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=True)
     asked, there = map(int, done.stdout.split())
     assert asked > 10
     assert there > asked / 2, f"{there} of {asked}"

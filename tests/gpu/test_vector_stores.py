@@ -44,10 +44,8 @@ def sources() -> dict[str, str]:
 
 @needs_nvcc
 @pytest.mark.parametrize(
-    "name",
-    ["add", "adam_update-float", "casts-float-1", "group_norm-float-0", "layer_norm-float-0",
-     "dropout-float32"],
-)  # fmt: skip
+    "name", ["add", "adam_update-float", "casts-float-1", "group_norm-float-0", "layer_norm-float-0", "dropout-float32"]
+)
 def test_several_numbers_are_written_at_once(name: str, tmp_path: Path) -> None:
     text = ptx(sources()[name], tmp_path)
     assert re.search(r"st\.global\.v[24]\.", text), name

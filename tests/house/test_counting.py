@@ -61,10 +61,7 @@ def test_a_run_fails_when_too_few_ran(options: list[str], least: int, status: in
         pytest.importorskip("xdist")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--least", str(least)]
     done = subprocess.run(
-        [*command, *options, ONE],
-        cwd=Path(__file__).resolve().parents[2],
-        capture_output=True,
-        text=True,
+        [*command, *options, ONE], cwd=Path(__file__).resolve().parents[2], capture_output=True, text=True
     )
     assert done.returncode == status, done.stdout + done.stderr
     assert "1 tests ran." in done.stdout
@@ -72,9 +69,7 @@ def test_a_run_fails_when_too_few_ran(options: list[str], least: int, status: in
 
 
 def test_parts_of_the_suite_have_every_kind():
-    rows = [
-        f"t.py::test_row[cpu-{op}([{n}])-float32]" for op in ("add", "F.relu") for n in range(13)
-    ]
+    rows = [f"t.py::test_row[cpu-{op}([{n}])-float32]" for op in ("add", "F.relu") for n in range(13)]
     scenes = [f"t.py::test_scene[{word}_{n}]" for word in ("class", "name") for n in range(5)]
     few, alone = [f"t.py::test_few[{n}]" for n in range(6)], ["t.py::test_alone"]
     costly = [f"test_loop_scripts.py::test_{name}" for name in ("one", "other")]

@@ -29,11 +29,7 @@ def typed(page: Path) -> list[str]:
     lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
     lines = [re.split(r"\s+#\s", line)[0].strip() for line in lines]
     lines += [m[1] for m in INLINE.finditer(re.sub(r"^(?: {4}.*|```.*)$", "", python, flags=re.M))]
-    return [
-        x
-        for x in lines
-        if re.match(r"(rushlight|make|python|pip install) ?", x) and not MEANT.search(x)
-    ]
+    return [x for x in lines if re.match(r"(rushlight|make|python|pip install) ?", x) and not MEANT.search(x)]
 
 
 COMMANDS = sorted({(str(p.relative_to(ROOT)), c) for p in PAGES for c in typed(p)})
@@ -57,9 +53,7 @@ def wrong(command: str) -> str | None:
 def _of_rushlight(words: list[str]) -> str | None:
     if words[:1] == ["run"]:
         known = {"--trace", "--no-trace", "--explain", "--profile"}
-        options = set(
-            itertools.takewhile(lambda w: w.startswith("--"), words[1:])
-        )  # then the program's own
+        options = set(itertools.takewhile(lambda w: w.startswith("--"), words[1:]))  # then the program's own
         return None if options <= known else f"options {options - known}"
     if words[:1] == ["launch"] or not words:
         return None
@@ -67,9 +61,7 @@ def _of_rushlight(words: list[str]) -> str | None:
         parser().parse_args(words)
     except UsageError as error:
         # a command or an option that is only named, in a sentence, lacks what it must be given
-        named = ("required" in str(error) and len(words) == 1) or (
-            f"{words[-1]}: expected" in str(error)
-        )
+        named = ("required" in str(error) and len(words) == 1) or (f"{words[-1]}: expected" in str(error))
         return None if named else str(error)
     except SystemExit as stop:  # --help, --version
         return None if not stop.code else f"exit code {stop.code}"
@@ -95,9 +87,7 @@ def _of_python(words: list[str]) -> str | None:
 
 
 def _of_pip(words: list[str]) -> str | None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     asked = [e for w in words for e in re.findall(r"^(?:rushlight|\.)\[([a-z,]+)\]", w)]
     lost = [e for one in asked for e in one.split(",") if e not in extras]
     return f"no extra {lost}" if lost else None

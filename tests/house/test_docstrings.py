@@ -43,9 +43,7 @@ def _as_before() -> Iterator[None]:
 def test_examples(space: str) -> None:
     """Every example of a namespace prints what its docstring says."""
     rushlight.manual_seed(20)  # an example that shows random numbers has to seed them itself
-    wrong = [
-        said for label, found in docstrings.texts(space) if (said := docstrings.run(label, found))
-    ]
+    wrong = [said for label, found in docstrings.texts(space) if (said := docstrings.run(label, found))]
     assert not wrong, "\n".join(wrong)
 
 
@@ -53,9 +51,7 @@ def test_examples(space: str) -> None:
 def test_nothing_is_lacking(space: str) -> None:
     """Every public name has a docstring, an example, and its arguments and methods described."""
     lacking = [
-        f"{n}: {said}"
-        for n, found in docstrings.names_of(space)
-        if (said := str(docstrings.lacks(space, found)))
+        f"{n}: {said}" for n, found in docstrings.names_of(space) if (said := str(docstrings.lacks(space, found)))
     ]
     assert not lacking, "\n".join(lacking)
 

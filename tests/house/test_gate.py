@@ -37,9 +37,7 @@ def test_a_module_is_known_by_its_public_name(name: str) -> None:
 def test_no_module_is_loaded_twice() -> None:
     for name in TOP:
         import_module(f"rushlight.{name}")
-    assert [
-        name for name in sys.modules if name.removeprefix("rushlight.").startswith("torch_names")
-    ] == []
+    assert [name for name in sys.modules if name.removeprefix("rushlight.").startswith("torch_names")] == []
 
 
 def test_pickles_hold_public_names() -> None:
@@ -49,9 +47,7 @@ def test_pickles_hold_public_names() -> None:
     assert pickle.loads(text) is graph.Graph
 
 
-@pytest.mark.parametrize(
-    "name", ["torch_names.rushlight.fx", "rushlight.torch_names", "rushlight._torch.fx"]
-)
+@pytest.mark.parametrize("name", ["torch_names.rushlight.fx", "rushlight.torch_names", "rushlight._torch.fx"])
 def test_the_folder_itself_is_not_imported(name: str) -> None:
     script = f"import sys; sys.path.insert(0, {str(NAMES.parents[1])!r}); import {name}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -71,9 +67,7 @@ def test_a_row_of_the_table_is_a_module(name: str) -> None:
     assert module.__all__ == [n.here for n in found] and module.__doc__
     for n in found:
         assert getattr(module, n.here) is getattr(import_module(n.home), n.there)
-    assert not [p for p in modules() if p == f"rushlight.{name}"], (
-        "a file of that name is in the way"
-    )
+    assert not [p for p in modules() if p == f"rushlight.{name}"], "a file of that name is in the way"
 
 
 def test_the_homes_are_no_rows() -> None:

@@ -55,7 +55,7 @@ def test_benchmarks_add_their_figures(tmp_path, monkeypatch) -> None:
 
 def test_columns() -> None:
     row = {"rushlight": 50.0, "PyTorch": 100.0, "rushlight compiled": 25.0}
-    assert ledger.of_columns({"lab4": row}) == [("lab4", 50.0, 100.0), ("lab4 compiled", 25.0, 100.0)]  # fmt: skip
+    assert ledger.of_columns({"lab4": row}) == [("lab4", 50.0, 100.0), ("lab4 compiled", 25.0, 100.0)]
 
 
 def test_commands(tmp_path, capsys) -> None:

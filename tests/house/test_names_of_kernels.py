@@ -79,9 +79,7 @@ def _places(tree: ast.AST) -> Iterator[ast.AST]:
                 yield node.slice
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
-            yield from [
-                a for c in calls if getattr(c.func, "id", "") not in _GIVES_A_BODY for a in c.args
-            ]
+            yield from [a for c in calls if getattr(c.func, "id", "") not in _GIVES_A_BODY for a in c.args]
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if called == "split" and isinstance(node.func, ast.Attribute):
@@ -148,6 +146,4 @@ def test_few_files_name_a_kernel() -> None:
         files.setdefault(kernel, set()).add(file)
     counts = [1 + len(files.get(name, ())) for name in kernels()]
     assert sum(counts) / len(counts) <= MOST_FILES_EACH
-    assert max(counts) <= MOST_FILES, {
-        k: sorted(v) for k, v in files.items() if len(v) >= MOST_FILES
-    }
+    assert max(counts) <= MOST_FILES, {k: sorted(v) for k, v in files.items() if len(v) >= MOST_FILES}

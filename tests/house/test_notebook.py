@@ -35,19 +35,7 @@ class Cells(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag, attrs) -> None:
-        assert tag in (
-            "div",
-            "pre",
-            "table",
-            "thead",
-            "tbody",
-            "tr",
-            "th",
-            "td",
-            "svg",
-            "rect",
-            "img",
-        ), tag
+        assert tag in ("div", "pre", "table", "thead", "tbody", "tr", "th", "td", "svg", "rect", "img"), tag
         if tag == "img":
             self.pictures.append(dict(attrs)["src"])
             return
@@ -109,7 +97,7 @@ def test_pictures() -> None:
         (address,) = shown(given).pictures
         seen = image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
         assert seen.size == (10, 9)
-        assert seen.getpixel((3, 2)) == (tuple(t[:, 2, 3].tolist()) if given.shape[0] == 3 else t[0, 2, 3])  # fmt: skip
+        assert seen.getpixel((3, 2)) == (tuple(t[:, 2, 3].tolist()) if given.shape[0] == 3 else t[0, 2, 3])
     assert shown(rl.randn(3, 9, 10)).pictures == []  # no shades
     large = rl.zeros(3, 3000, 2000, dtype=rl.uint8)._repr_html_()
     assert len(large) < 50_000
@@ -158,10 +146,7 @@ def test_compiled_functions_and_programs() -> None:
     assert "0 programs" in shown(double).text
     for _ in range(4):
         double(rl.ones(3))
-    assert (
-        "compiled test_compiled_functions_and_programs.<locals>.double: 1 program"
-        in shown(double).text
-    )
+    assert "compiled test_compiled_functions_and_programs.<locals>.double: 1 program" in shown(double).text
     program = shown(double.program())
     assert "kernel" in program.cells and "sum" in program.cells
     assert "instructions on cpu" in program.text
@@ -181,9 +166,7 @@ for line in {code.strip().splitlines()!r}:
     result.raise_error()
 """
     env = {**environment(), "IPYTHONDIR": os.path.join(os.getcwd(), "ipython")}
-    return subprocess.run(
-        [sys.executable, "-c", script], env=env, text=True, capture_output=True, timeout=600
-    )
+    return subprocess.run([sys.executable, "-c", script], env=env, text=True, capture_output=True, timeout=600)
 
 
 def test_load_ext(tmp_path, monkeypatch) -> None:
@@ -196,9 +179,7 @@ assert 'float32 [2]' in get_ipython().display_formatter.format(torch.ones(2))[0]
 %load_ext rushlight
 """)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (
-        "`import torch`, `import torchvision` and `import dezero` now find rushlight" in done.stdout
-    )
+    assert "`import torch`, `import torchvision` and `import dezero` now find rushlight" in done.stdout
     assert "restart the kernel" in done.stdout and "already loaded" in done.stdout
     from importlib.util import find_spec
 
@@ -231,11 +212,7 @@ def run_notebooks(folder: Path, *names: str) -> subprocess.CompletedProcess:
         pytest.importorskip(needed)
     (folder / "pytest.ini").write_text("[pytest]\n")
     options = "--nbmake --overwrite --nbmake-timeout=600 -p no:cacheprovider -p no:xdist".split()
-    env = {
-        **environment(),
-        "IPYTHONDIR": str(folder / "ipython"),
-        "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
-    }
+    env = {**environment(), "IPYTHONDIR": str(folder / "ipython"), "JUPYTER_CONFIG_DIR": str(folder / "jupyter")}
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", *options, *names]
     return subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, timeout=400)
 

@@ -32,10 +32,7 @@ def test_every_data_file_is_packed() -> None:
     data -= {path for path in data if path.parent.name == "native"}  # sources of what is built
     patterns = PROJECT["tool"]["setuptools"]["package-data"]
     packed = {
-        path
-        for package, folder in FOLDERS.items()
-        for pattern in patterns[package]
-        for path in folder.glob(pattern)
+        path for package, folder in FOLDERS.items() for pattern in patterns[package] for path in folder.glob(pattern)
     }
     assert not sorted(str(p.relative_to(ROOT)) for p in data - packed if p.exists())
 
@@ -43,13 +40,9 @@ def test_every_data_file_is_packed() -> None:
 def test_wheels_are_built_for_the_versions_that_are_promised() -> None:
     wheels = PROJECT["tool"]["cibuildwheel"]
     promised = {c.rpartition(" ")[2] for c in PROJECT["project"]["classifiers"] if " 3." in c}
-    assert {b.removeprefix("cp3").removesuffix("-*") for b in wheels["build"]} == {
-        v[2:] for v in promised
-    }
+    assert {b.removeprefix("cp3").removesuffix("-*") for b in wheels["build"]} == {v[2:] for v in promised}
     assert PROJECT["project"]["requires-python"] == f">=3.{min(int(v[2:]) for v in promised)}"
-    assert wheels["linux"]["archs"] == ["x86_64", "aarch64"] and wheels["macos"]["archs"] == [
-        "arm64"
-    ]
+    assert wheels["linux"]["archs"] == ["x86_64", "aarch64"] and wheels["macos"]["archs"] == ["arm64"]
 
 
 def test_an_old_python_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -79,21 +72,14 @@ def test_other_packages_ask_for_the_same() -> None:
     for one in PROJECT["project"]["dependencies"]:
         assert f'"{one}"' in recipe.partition("run:")[2].replace("-", "_"), one
     assert "GIT_DESCRIBE_TAG" in recipe
-    told = (
-        re.sub(r"\s", "", recipe.partition("license_file:")[2].partition("]")[0])
-        .strip("[")
-        .split(",")
-    )
+    told = re.sub(r"\s", "", recipe.partition("license_file:")[2].partition("]")[0]).strip("[").split(",")
     notices = {p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("NOTICE*")}
     assert set(told) == {"LICENSE", *notices} and len(notices) > 2
     assert notices == {p.relative_to(ROOT).as_posix() for pattern in PROJECT["project"]["license-files"][1:] for p in ROOT.glob(pattern)}  # fmt: skip
     workflow = (ROOT / ".github/workflows/wheels.yml").read_text()
     assert "attest-build-provenance" in workflow and 'tags: ["v*"]' in workflow
     assert "base/version.py" in workflow and "ARG EXTRAS=cli" in (ROOT / "Dockerfile").read_text()
-    for form in [
-        *ROOT.glob(".github/ISSUE_TEMPLATE/*.md"),
-        ROOT / ".github/pull_request_template.md",
-    ]:
+    for form in [*ROOT.glob(".github/ISSUE_TEMPLATE/*.md"), ROOT / ".github/pull_request_template.md"]:
         assert "rushlight doctor" in form.read_text(), form
 
 
@@ -106,10 +92,7 @@ def test_what_ci_runs_is_there() -> None:
     assert set(needed.split()) <= asked <= targets and "ALL=1" in words
     pinned = {re.split(r"[=<>~;]", line)[0].strip().lower().replace("_", "-")
               for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line[:1] not in "#"}  # fmt: skip
-    wanted = [
-        *PROJECT["project"]["optional-dependencies"]["dev"],
-        *PROJECT["project"]["optional-dependencies"]["docs"],
-    ]
+    wanted = [*PROJECT["project"]["optional-dependencies"]["dev"], *PROJECT["project"]["optional-dependencies"]["docs"]]
     names = {re.split(r"[\[<>=~; ]", one)[0].lower().replace("_", "-") for one in wanted}
     assert names <= pinned
 
@@ -159,11 +142,7 @@ def test_loops_are_compiled_in_parts(setup_py: Any, own: bool, tmp_path: Path) -
         command.build_extensions()
     assert len(set(made)) == len(made) == len(calls) == (6 if own else 10)
     told = next(macros for source, macros in calls if source == "a.c")
-    assert told == {
-        "M": "1",
-        "INSTRUCTION_SETS": "3",
-        "FIRST_WHOLE_SET": "2" if own else "0",
-    }
+    assert told == {"M": "1", "INSTRUCTION_SETS": "3", "FIRST_WHOLE_SET": "2" if own else "0"}
     compiled = {" ".join(macros) for source, macros in calls if source == "native/loops.c"}
     expected = {f"M LOOPS_{s} LOOPS_IMAGES" for s in ("BASE", "AVX2", "AVX512")}
     whole = ("AVX512",) if own else ("BASE", "AVX2", "AVX512")

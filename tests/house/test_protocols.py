@@ -30,11 +30,7 @@ def members(protocol: type) -> list[str]:
 
 def wanted(name: str) -> bool:
     own = name.startswith("__") and name not in ("__add__", "__getitem__", "__call__")
-    return (
-        not own
-        and not name.startswith("_abc")
-        and name not in ("_is_protocol", "_is_runtime_protocol")
-    )
+    return not own and not name.startswith("_abc") and name not in ("_is_protocol", "_is_runtime_protocol")
 
 
 def missing(protocol: type, thing: object) -> list[str]:

@@ -30,9 +30,7 @@ def recorded() -> dict[int, set[str]]:
 
 def measured(text: str) -> set[str]:
     """What a page says was measured: its figures outside of code, commands, links, dates, versions, sizes of things and whole numbers under 20."""
-    text = re.sub(
-        r"```.*?```|`[^`]*`|!\[[^\]]*\]|\]\([^)]*\)|^ {4}.*$", "", text, flags=re.S | re.M
-    )
+    text = re.sub(r"```.*?```|`[^`]*`|!\[[^\]]*\]|\]\([^)]*\)|^ {4}.*$", "", text, flags=re.S | re.M)
     text = re.sub(r"\d{4}-\d\d-\d\d|(?:[A-Z]\w*|PyTorch|Python) \d+\.\d+(?:\.\d+)?(?: to \d+\.\d+)?|\d+ (?:November|x \d+)|batch(?:es of)? \d+", "", text)  # fmt: skip
     return {n for n in FIGURE.findall(text) if "." in n or float(n.replace(",", "")) >= 20}
 
@@ -49,9 +47,7 @@ def test_the_program_prints_what_is_said() -> None:
     assert program is not None
     said = re.search(r"^print\(.*# (\d\.\d\d), and (\d\.\d\d) in PyTorch$", program[1], re.M)
     assert said is not None and said[1] == said[2]
-    done = subprocess.run(
-        [sys.executable, "-c", program[1]], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program[1]], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == said[1]
 
 
@@ -59,7 +55,7 @@ def test_each_ratio_has_machine_date_version_and_command() -> None:
     ratios = re.findall(r"^- \*\*([\d.]+)\*\* on (.*)$", TEXT, re.M)
     assert len(ratios) == 4 and min(float(r) for r, _ in ratios) < 1
     for ratio, line in ratios:
-        assert re.search(r"\(\d{4}-\d\d-\d\d, PyTorch 2\.\d+[\d.]*, `python (benchmarks/\w+\.py)", line), line  # fmt: skip
+        assert re.search(r"\(\d{4}-\d\d-\d\d, PyTorch 2\.\d+[\d.]*, `python (benchmarks/\w+\.py)", line), line
         record = (ROOT / re.findall(r"\[record\]\((.*?)\)", line)[0]).read_text()
         assert re.findall(r"\d{4}-\d\d-\d\d", line)[0] in record
         assert re.search(rf"(?<![\d.]){ratio}(?!\d)", record), line
@@ -72,9 +68,7 @@ def test_counts_are_those_of_the_pages() -> None:
     libraries, suites = ((ROOT / f"docs/{p}.md").read_text() for p in ("libraries", "suites"))
     found = re.findall(r"\*\*(\d+) libraries, .*?; (\d+ of \d+ uses)", libraries)
     rows = [line.split("|")[4:6] for line in suites.splitlines() if line.startswith("| ")][1:]
-    on_torch, on_ours = (
-        sum(int(row[i].split()[0].replace(",", "")) for row in rows) for i in (0, 1)
-    )
+    on_torch, on_ours = (sum(int(row[i].split()[0].replace(",", "")) for row in rows) for i in (0, 1))
     assert f"[{found[0][1]} of {found[0][0]} libraries](docs/libraries.md)" in TEXT
     assert f"[{on_ours} of {on_torch}](docs/suites.md)" in TEXT
 

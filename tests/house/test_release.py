@@ -14,9 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import release  # noqa: E402
 
-CHANGES = (
-    "# Changes\n\n## 0.2.0 (unreleased)\n\n- Something new.\n\n## 0.1.0 (2026-01-01)\n\n- First.\n"
-)
+CHANGES = "# Changes\n\n## 0.2.0 (unreleased)\n\n- Something new.\n\n## 0.1.0 (2026-01-01)\n\n- First.\n"
 
 
 URLS = "\n".join(f'{label} = "https://example.org/{label}"' for label in release.URLS)
@@ -49,9 +47,7 @@ def test_a_release(repo: Path, capsys) -> None:
     code, changes = texts(repo)
     assert '__version__ = "0.2.0"' in code
     assert re.search(r"^## 0\.2\.0 \(\d{4}-\d\d-\d\d\)$", changes, re.M)
-    assert (
-        repo / "seen.txt"
-    ).read_text() == changes  # checks see the version that will be released
+    assert (repo / "seen.txt").read_text() == changes  # checks see the version that will be released
     said = capsys.readouterr().out
     assert "git tag -a v0.2.0" in said and "nothing was committed or uploaded" in said
     log = subprocess.check_output(["git", "log", "--oneline"], cwd=repo, text=True)

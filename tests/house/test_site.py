@@ -19,15 +19,7 @@ from cli_help import write_cifar
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LAB = ["en", "ko", "ja", "es"]
-PAGES = sorted(
-    [
-        ROOT / "README.md",
-        DOCS / "index.md",
-        DOCS / "start.md",
-        *DOCS.glob("learn/*.md"),
-        DOCS / "lab/en.md",
-    ]
-)
+PAGES = sorted([ROOT / "README.md", DOCS / "index.md", DOCS / "start.md", *DOCS.glob("learn/*.md"), DOCS / "lab/en.md"])
 ALL = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -63,10 +55,7 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch, capsys
 def test_no_page_has_code_that_nobody_runs():
     """The lab's other languages have the English page's code, to the letter."""
     others = [DOCS / "lab" / f"{language}.md" for language in LAB]
-    new_ops = {
-        ROOT / "CONTRIBUTING.md",
-        DOCS / "extending.md",
-    }  # tests/ops/test_three_new_ops.py
+    new_ops = {ROOT / "CONTRIBUTING.md", DOCS / "extending.md"}  # tests/ops/test_three_new_ops.py
     run = {*PAGES, *others, *new_ops}
     everything = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("src/**/*.md")]
     assert [str(page) for page in everything if page not in run and blocks(page)] == []
@@ -144,9 +133,7 @@ def test_the_reference_has_every_public_name():
     import reference
 
     shown = {name: {n for n, _ in names} for name, names in reference.shown().items()}
-    assert {"conv2d", "cross_entropy", "scaled_dot_product_attention"} <= shown[
-        "rushlight.nn.functional"
-    ]
+    assert {"conv2d", "cross_entropy", "scaled_dot_product_attention"} <= shown["rushlight.nn.functional"]
     assert {"Module", "Conv2d", "LSTM", "Transformer"} <= shown["rushlight.nn"]
     assert {"Tensor", "randn", "compile", "save", "float32", "tracing"} <= shown["rushlight"]
     assert {"backward", "to", "add_", "T", "shape"} <= shown["rushlight.Tensor"]
@@ -191,10 +178,7 @@ def test_links_to_code_lead_to_the_line_of_the_name():
     text = "[`OpNode.keep_outputs`](../../src/rushlight/core/gradients/node.py) [c](../../CHANGES.md) [d](../trust.md#x) [e](https://e.org)"
     found = LINK.findall(site_hooks.rewritten(text, "docs/learn/page.md"))
     line = site_hooks.line_of("OpNode.keep_outputs", "src/rushlight/core/gradients/node.py")
-    assert (
-        "def keep_outputs"
-        in (ROOT / "src/rushlight/core/gradients/node.py").read_text().splitlines()[line - 1]
-    )
+    assert "def keep_outputs" in (ROOT / "src/rushlight/core/gradients/node.py").read_text().splitlines()[line - 1]
     assert found == [
         f"../repository/src/rushlight/core/gradients/node.py.md#line-0-{line}",
         "../repository/CHANGES.md",

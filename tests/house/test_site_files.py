@@ -39,8 +39,6 @@ def test_sources_of_the_engine_open_with_a_comment():
     assert [str(p.relative_to(ROOT)) for p in bare] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["x = 1\n", '"""things"""\n', "# a comment\nimport os\n", '"""No end\n\nMore."""\n']
-)
+@pytest.mark.parametrize("text", ["x = 1\n", '"""things"""\n', "# a comment\nimport os\n", '"""No end\n\nMore."""\n'])
 def test_a_file_without_a_sentence_is_seen(text: str):
     assert not sentence(text)

@@ -11,7 +11,7 @@ PAGES = [DOCS / "tour.md", *sorted((DOCS / "tour").glob("*.md"))]
 
 def test_twelve_files_of_at_most_4000_lines():
     row = re.compile(r"^\| \d+ \| \[`[^`]+`\]\(([^)]+)\) \| .{40,}\|$", re.M)
-    tours = [[(page.parent / name).resolve() for name in row.findall(page.read_text())] for page in PAGES]  # fmt: skip
+    tours = [[(page.parent / name).resolve() for name in row.findall(page.read_text())] for page in PAGES]
     assert len(tours) == 4 and all(tour == tours[0] for tour in tours)
     lines = {file.name: len(file.read_text().splitlines()) for file in tours[0]}
     assert len(lines) == 12

@@ -18,7 +18,9 @@ from cli_help import COMMAND, ROOT, environment
 from rushlight.base import tracebacks
 
 OURS = re.compile(rf'File "({re.escape(str(ROOT / "src"))}|<(?!user))')
-START = "import rushlight as torch\nfrom rushlight import nn\nF = nn.functional\nx = torch.ones(3, requires_grad=True)\n"
+START = (
+    "import rushlight as torch\nfrom rushlight import nn\nF = nn.functional\nx = torch.ones(3, requires_grad=True)\n"
+)
 NET = "class Net(nn.Module):\n    def forward(self, x):\n        return F.linear(x, torch.ones(2, 5))\n"
 DATA = "class Bad(torch.utils.data.Dataset):\n    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n        return torch.ones(2) @ torch.ones(3)\n"
 STEP = "@torch.compile\ndef step(a):\n    return (a * 2).sum() + a.reshape(7).sum()\n"
@@ -55,7 +57,7 @@ WRONG = {
     "several values": ("bool(torch.ones(3))", 1),
     "numpy of a leaf": ("x.numpy()", 1),
     "cat": ("torch.cat([torch.ones(2, 3), torch.ones(4)])", 1),
-}  # fmt: skip
+}
 
 
 def error_of(code: str) -> BaseException:

@@ -42,9 +42,7 @@ def named(tmp_path_factory) -> Path:
 
 
 def run(*command: object, cwd: Path = ROOT) -> str:
-    done = subprocess.run(
-        [str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=600
-    )
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=600)
     return done.stdout + done.stderr
 
 
@@ -75,7 +73,7 @@ def test_an_editable_install_and_make_types_write_them_into_the_checkout(tmp_pat
     assert run(sys.executable, tmp_path / "tools/stubs.py") == ""
     made = {str(path.relative_to(tmp_path / "src")) for path in tmp_path.rglob("*.pyi")}
     assert {"torch_names/rushlight/fft.pyi", "rushlight/core/methods.pyi"} <= made
-    assert all((tmp_path / "src" / name).with_suffix(".py").exists() for name in made - {"rushlight/core/methods.pyi"})  # fmt: skip
+    assert all((tmp_path / "src" / name).with_suffix(".py").exists() for name in made - {"rushlight/core/methods.pyi"})
 
 
 def test_little_is_any(installed):
@@ -96,14 +94,7 @@ def test_signatures_are_shown_without_quotes():
     import rushlight.vision.transforms
 
     found = [f for names in NAMESPACES.values() for f in names.values() if inspect.isfunction(f)]
-    for module in (
-        torch.nn,
-        torch.optim,
-        torch.utils.data,
-        torch.nn.init,
-        torch.vision.transforms,
-        torch.amp,
-    ):
+    for module in (torch.nn, torch.optim, torch.utils.data, torch.nn.init, torch.vision.transforms, torch.amp):
         found += [v for n, v in vars(module).items() if n in getattr(module, "__all__", dir(module)) and callable(v) and not n.startswith("_")]  # fmt: skip
     found += [torch.cuda.is_available, torch.save, torch.load, torch.no_grad, torch.Tensor.backward]
     quoted = re.compile(r"(: |-> )'[^']*'([,)]| = |$)")
@@ -120,9 +111,7 @@ def test_signatures_are_shown_without_quotes():
 
 def marked(file: Path) -> set[int]:
     """The lines that a checker must refuse."""
-    return {
-        n for n, line in enumerate(file.read_text().splitlines(), 1) if line.endswith("# wrong")
-    }
+    return {n for n, line in enumerate(file.read_text().splitlines(), 1) if line.endswith("# wrong")}
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +123,7 @@ def mypy_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def by_mypy(mypy_folder, installed, named):
     settings = mypy_folder / "mypy.ini"
-    settings.write_text(
-        f"[mypy]\nmypy_path = {named}:{installed}\nfollow_imports = silent\nstrict = True\n"
-    )
+    settings.write_text(f"[mypy]\nmypy_path = {named}:{installed}\nfollow_imports = silent\nstrict = True\n")
     found = run(
         sys.executable,
         "-m",
@@ -165,13 +152,9 @@ def by_pyright(tmp_path_factory, installed, named):
         "typeCheckingMode": "standard",
     }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    told = json.loads(
-        run(command, "--outputjson", "-p", folder, "--pythonpath", sys.executable, cwd=folder)
-    )
+    told = json.loads(run(command, "--outputjson", "-p", folder, "--pythonpath", sys.executable, cwd=folder))
     errors = [d for d in told["generalDiagnostics"] if d["severity"] == "error"]
-    return lines_of(
-        [(d["file"], d["range"]["start"]["line"] + 1) for d in errors], json.dumps(errors, indent=1)
-    )
+    return lines_of([(d["file"], d["range"]["start"]["line"] + 1) for d in errors], json.dumps(errors, indent=1))
 
 
 def test_few_expressions_of_scripts_are_any(by_mypy, mypy_folder):
@@ -206,9 +189,7 @@ def test_wrong_lines_are_caught_and_no_others(checker, file, request):
 
 @pytest.mark.parametrize("file", RIGHT, ids=lambda p: p.stem)
 def test_right_scripts_run(file, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=600
-    )
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -231,9 +212,7 @@ def test_completion(text, names, installed, named):
     jedi = pytest.importorskip("jedi")
     project = jedi.Project(ROOT, added_sys_path=[str(named), str(installed)])
     row = text.count("\n") + 1
-    offered = {
-        c.name for c in jedi.Script(text, project=project).complete(row, len(text.split("\n")[-1]))
-    }
+    offered = {c.name for c in jedi.Script(text, project=project).complete(row, len(text.split("\n")[-1]))}
     assert names <= offered
 
 

@@ -40,9 +40,7 @@ def get(i: int) -> bytes:
 
 def storage(numel: int = 1) -> bytes:
     """A storage of float32 that the file really holds."""
-    return (
-        MARK + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + whole(numel)
-    ) + b"tQ"
+    return (MARK + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + whole(numel)) + b"tQ"
 
 
 def expanded(numel: int = 2**40) -> bytes:
@@ -143,9 +141,7 @@ def zipped(pickled: bytes) -> bytes:
 
 def legacy(pickled: bytes) -> bytes:
     head = [pickle.dumps(h, 2) for h in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
-    return b"".join(
-        [*head, pickled, pickle.dumps(["0"], 2), struct.pack("<q", 1), b"\0\0\0\0"]
-    )  # fmt: skip
+    return b"".join([*head, pickled, pickle.dumps(["0"], 2), struct.pack("<q", 1), b"\0\0\0\0"])
 
 
 # Loads one file with little memory and time, and says how it went.
@@ -176,9 +172,7 @@ def test_attacks_are_refused_in_bounded_time_and_memory(form, tmp_path) -> None:
         path = tmp_path / f"{i} {name.replace('/', ' ')[:40]}.pth"
         path.write_bytes(form(raw))
         paths.append(str(path))
-    done = subprocess.run(
-        [sys.executable, "-c", READ, *paths], capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", READ, *paths], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -188,7 +182,7 @@ def test_the_smallest_attack_is_small() -> None:
 
 @pytest.mark.parametrize(
     "name", ["a key that hashes for ever", "nested tuples as a key", "builtins.list of 2**40 elements"]
-)  # fmt: skip
+)
 @pytest.mark.parametrize("form", [zipped, legacy])
 def test_predict_refuses_them_in_one_line(name, form, tmp_path) -> None:
     path = tmp_path / "model.pth"
@@ -312,7 +306,5 @@ def test_names_that_no_file_can_have(tmp_path, kind: str, ending: str) -> None:
     except CorruptFileError:
         pass
     else:
-        assert (
-            kind == "out of the folder" and ending == "zip"
-        )  # its names lead inside by zipfile's rule
+        assert kind == "out of the folder" and ending == "zip"  # its names lead inside by zipfile's rule
     assert not (tmp_path / "to" / "x").exists() and not (tmp_path / "x").exists()

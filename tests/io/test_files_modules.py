@@ -104,7 +104,7 @@ def test_our_objects_come_back() -> None:
     data = trusting(saved(TensorDataset(x, x * 2)))
     assert rl.equal(data[2][1], x[2] * 2)
     normal = trusting(saved(rl.distributions.Normal(rl.zeros(2), rl.ones(2))))
-    assert rl.equal(normal.log_prob(x[:2]), rl.distributions.Normal(rl.zeros(2), rl.ones(2)).log_prob(x[:2]))  # fmt: skip
+    assert rl.equal(normal.log_prob(x[:2]), rl.distributions.Normal(rl.zeros(2), rl.ones(2)).log_prob(x[:2]))
     sparse = rl.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2))
     assert rl.equal(trusting(saved(sparse)).to_dense(), sparse.to_dense())
     assert rl.equal(rl.load(saved(sparse)).to_dense(), sparse.to_dense())  # by default too
@@ -117,7 +117,7 @@ def test_our_objects_come_back() -> None:
     schedule = optim.lr_scheduler.StepLR(optimizer(), 3)
     assert trusting(saved(schedule)).step_size == 3
     generator = rl.Generator().manual_seed(5)
-    assert rl.equal(rl.rand(3, generator=trusting(saved(generator))), rl.rand(3, generator=generator))  # fmt: skip
+    assert rl.equal(rl.rand(3, generator=trusting(saved(generator))), rl.rand(3, generator=generator))
 
 
 def test_attributes_and_subclasses_of_tensors() -> None:
@@ -127,7 +127,7 @@ def test_attributes_and_subclasses_of_tensors() -> None:
     x.note = [1, 2]
     back = rl.load(saved({"p": p, "x": x}))
     assert back["p"].tag == "mine" and back["x"].note == [1, 2] and back["p"].requires_grad
-    y = (rl.ones(2, requires_grad=True) * 2)  # fmt: skip
+    y = rl.ones(2, requires_grad=True) * 2
     assert rl.load(saved(y)).tolist() == [2.0, 2.0]
 
 
@@ -184,9 +184,7 @@ def test_safe_globals_match_files_of_both() -> None:
     with rl.serialization.safe_globals([Options]):
         assert rl.load(saved(Options(1.0, []))) == Options(1.0, [])
     with rl.serialization.safe_globals([(Options, "elsewhere.Settings")]):
-        raw = pickle.dumps(Options(1.0, []), 2).replace(
-            f"{__name__}\nOptions\n".encode(), b"elsewhere\nSettings\n"
-        )
+        raw = pickle.dumps(Options(1.0, []), 2).replace(f"{__name__}\nOptions\n".encode(), b"elsewhere\nSettings\n")
         from test_files_hostile import zipped
 
         assert rl.load(io.BytesIO(zipped(raw))) == Options(1.0, [])
@@ -264,8 +262,7 @@ LAYERS = {
     "loss": lambda n: n.ModuleList([n.CrossEntropyLoss(), n.TripletMarginLoss(), n.BCEWithLogitsLoss()]),
     "parameters": lambda n: n.ParameterList([]),
 }  # fmt: skip
-INPUTS = {"linear": (2, 3), "conv": (2, 3, 4, 4), "lstm": (2, 5, 3), "gru cell": (2, 3),
-          "transformer": (2, 3, 8)}  # fmt: skip
+INPUTS = {"linear": (2, 3), "conv": (2, 3, 4, 4), "lstm": (2, 5, 3), "gru cell": (2, 3), "transformer": (2, 3, 8)}
 
 
 def first(out):
@@ -312,9 +309,7 @@ def test_whole_optimizers_both_ways(name: str, tmp_path) -> None:
     layer.zero_grad()
     layer(rl.ones(1, 2)).sum().backward()
     mine.step()
-    np.testing.assert_allclose(
-        back["net"].weight.detach().numpy(), layer.weight.detach().numpy(), rtol=1e-6, atol=1e-7
-    )
+    np.testing.assert_allclose(back["net"].weight.detach().numpy(), layer.weight.detach().numpy(), rtol=1e-6, atol=1e-7)
     back["optimizer"].step()
 
 

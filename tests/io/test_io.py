@@ -53,11 +53,7 @@ def test_round_trip_keeps_values_and_sharing(tmp_path):
     back["x"][1, 0] = 100
     assert back["row"][0] == 100 and back["turned"][0, 1] == 100
     assert isinstance(back["parameter"], nn.Parameter) and back["grad"].requires_grad
-    assert (
-        back["size"] == (3, 4)
-        and back["dtype"] is rl.float64
-        and back["device"] == rl.device("cpu")
-    )
+    assert back["size"] == (3, 4) and back["dtype"] is rl.float64 and back["device"] == rl.device("cpu")
     assert back["nested"] == sample()["nested"]
     assert isinstance(back["state"], OrderedDict) and back["state"]._metadata[""]["version"] == 1
 
@@ -132,17 +128,13 @@ def test_whole_models_need_weights_only_false(tmp_path):
 def test_map_location(tmp_path):
     rl.save(rl.ones(3), tmp_path / "a.pth")
     raw = (tmp_path / "a.pth").read_bytes()
-    gpu = raw.replace(
-        b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00c:0"
-    )  # a device that is no device
+    gpu = raw.replace(b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00c:0")  # a device that is no device
     (tmp_path / "bad.pth").write_bytes(gpu)
     with pytest.raises(CorruptFileError):
         rl.load(tmp_path / "bad.pth")
     assert rl.load(tmp_path / "a.pth", map_location="meta").device.type == "meta"
     seen = []
-    rl.load(
-        tmp_path / "a.pth", map_location=lambda storage, location: seen.append(location) or storage
-    )
+    rl.load(tmp_path / "a.pth", map_location=lambda storage, location: seen.append(location) or storage)
     assert seen == ["cpu"]
 
 
@@ -204,7 +196,7 @@ HOSTILE = {
     "deep nesting": b"\x80\x02" + b"]" * 200000 + b"a" * 199999 + b".",
     "huge storage": b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03"
     b"\x00\x00\x00cpu\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x0ftQ.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -216,13 +208,7 @@ def test_hostile_pickles_are_refused(name, tmp_path, monkeypatch):
 
 
 def test_other_files_are_refused(tmp_path):
-    for content in (
-        b"",
-        b"hello",
-        b"PK\x03\x04" + b"\0" * 50,
-        pickle.dumps({"a": 1}),
-        b"\x80\x02}.",
-    ):
+    for content in (b"", b"hello", b"PK\x03\x04" + b"\0" * 50, pickle.dumps({"a": 1}), b"\x80\x02}."):
         (tmp_path / "x.pth").write_bytes(content)
         with pytest.raises(CorruptFileError):
             rl.load(tmp_path / "x.pth")
@@ -284,18 +270,12 @@ def test_fuzz_zip():
     buffer = io.BytesIO()
     rl.save({"w": rl.ones(5, 3), "b": rl.zeros(3), "meta": {"epoch": 3, "name": "x"}}, buffer)
     # device names that a mutation spells differently raise PyTorch's error about CUDA
-    assert (
-        fuzz(lambda d: rl.load(io.BytesIO(d), map_location="cpu"), buffer.getvalue(), 5000, 1)
-        > 1000
-    )
+    assert fuzz(lambda d: rl.load(io.BytesIO(d), map_location="cpu"), buffer.getvalue(), 5000, 1) > 1000
 
 
 def test_fuzz_pickle_inside_a_sound_zip():
     buffer = io.BytesIO()
-    rl.save(
-        {"w": rl.ones(5, 3), "b": nn.Parameter(rl.zeros(3)), "s": nn.Linear(2, 2).state_dict()},
-        buffer,
-    )
+    rl.save({"w": rl.ones(5, 3), "b": nn.Parameter(rl.zeros(3)), "s": nn.Linear(2, 2).state_dict()}, buffer)
     with zipfile.ZipFile(buffer) as z:
         records = {n: z.read(n) for n in z.namelist()}
 
@@ -329,9 +309,7 @@ def test_safetensors_round_trip(tmp_path):
     pytest.importorskip("safetensors")
     from rushlight.io import safetensors
 
-    tensors = {
-        name: rl.tensor([0, 1, 2]).to(getattr(rl, name)) for name in DTYPES if name != "complex128"
-    }
+    tensors = {name: rl.tensor([0, 1, 2]).to(getattr(rl, name)) for name in DTYPES if name != "complex128"}
     safetensors.save_file(tensors, tmp_path / "x.safetensors", {"who": "us"})
     back = safetensors.load_file(tmp_path / "x.safetensors")
     for name, t in tensors.items():
@@ -350,9 +328,7 @@ def test_killed_while_saving_leaves_a_whole_file(tmp_path):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     kills = 0
     while kills < 200:
-        child = subprocess.Popen(
-            [sys.executable, "-c", FORKING, str(path)], stdout=subprocess.PIPE, env=env
-        )
+        child = subprocess.Popen([sys.executable, "-c", FORKING, str(path)], stdout=subprocess.PIPE, env=env)
         assert child.stdout is not None
         for line in child.stdout:
             pid = int(line)
@@ -427,7 +403,7 @@ FILES = {  # what a program leaves in `r`
     "one part": "r = again(torch.ones(3, dtype=torch.complex128).imag)",
     "a storage's elements": "r = [torch.tensor(torch.arange(3.).storage()), torch.zeros(0).set_(torch.arange(3.).storage())]",
     "another dtype's storage": "torch.zeros(0, dtype=torch.float64).set_(torch.arange(3.).storage())",
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore")

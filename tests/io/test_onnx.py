@@ -51,9 +51,7 @@ def zoo(name: str, size: int):
     net = models.get_model(name, num_classes=10)
     if name.startswith(("vgg", "alexnet")):  # 100 million weights in two layers take long to draw
         inner = 25088 if name.startswith("vgg") else 9216
-        net.classifier = nn.Sequential(
-            nn.Linear(inner, 32), nn.ReLU(True), nn.Dropout(), nn.Linear(32, 10)
-        )
+        net.classifier = nn.Sequential(nn.Linear(inner, 32), nn.ReLU(True), nn.Dropout(), nn.Linear(32, 10))
     return net
 
 
@@ -76,9 +74,7 @@ def test_the_zoo(name: str) -> None:
     small = name in ("lenet", "mlp") or "cifar" in name
     size = 32 if small else 64
     net = settled(zoo(name, size), rl.randn(4, 3, size, size))
-    proto = agree(
-        net, (rl.randn(2, 3, size, size),), [{0: "batch"}], [(rl.randn(3, 3, size, size),)]
-    )
+    proto = agree(net, (rl.randn(2, 3, size, size),), [{0: "batch"}], [(rl.randn(3, 3, size, size),)])
     assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
     assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "batch"
 
@@ -115,9 +111,7 @@ class Words(nn.Module):
         super().__init__()
         self.words = nn.Embedding(50, 16)
         self.places = nn.Parameter(rl.randn(1, 12, 16))
-        self.block = nn.TransformerEncoderLayer(
-            16, 2, 32, batch_first=True, norm_first=True, activation="gelu"
-        )
+        self.block = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=True, activation="gelu")
         self.head = nn.Linear(16, 50)
 
     def forward(self, x):
@@ -197,19 +191,10 @@ def test_shapes_and_choices() -> None:
 def test_names_metadata_and_files(tmp_path) -> None:
     net = nn.Linear(3, 2)
     path = tmp_path / "a.onnx"
-    rl.onnx.export(
-        net,
-        rl.randn(1, 3),
-        path,
-        input_names=["x"],
-        output_names=["y"],
-        metadata={"classes": "a,b"},
-    )
+    rl.onnx.export(net, rl.randn(1, 3), path, input_names=["x"], output_names=["y"], metadata={"classes": "a,b"})
     read = onnx.load(path)
     onnx.checker.check_model(read)
-    assert [i.name for i in read.graph.input] == ["x"] and [o.name for o in read.graph.output] == [
-        "y"
-    ]
+    assert [i.name for i in read.graph.input] == ["x"] and [o.name for o in read.graph.output] == ["y"]
     assert {w.name for w in read.graph.initializer} == {"weight", "bias"}
     assert read.metadata_props[0].value == "a,b" and read.producer_name == "rushlight"
     with (tmp_path / "b.onnx").open("wb") as f:
@@ -223,10 +208,7 @@ def test_dynamic_shapes_and_keywords() -> None:
             return x * scale
 
     program = rl.onnx.export(
-        Two(),
-        (rl.ones(2, 3),),
-        kwargs={"scale": rl.ones(3)},
-        dynamic_shapes={"x": {0: "rows"}, "scale": None},
+        Two(), (rl.ones(2, 3),), kwargs={"scale": rl.ones(3)}, dynamic_shapes={"x": {0: "rows"}, "scale": None}
     )
     assert rl.equal(program(rl.ones(7, 3), rl.full((3,), 2.0))[0], rl.full((7, 3), 2.0))
 

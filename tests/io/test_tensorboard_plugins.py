@@ -99,9 +99,7 @@ def test_settings_of_a_run(tmp_path: Path) -> None:
 
 def test_points_for_the_projector(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as w:
-        w.add_embedding(
-            rl.tensor([[0.0, 1.5], [2.0, 3.0]]), ["a", "b"], rl.rand(2, 3, 4, 4), 7, "set"
-        )
+        w.add_embedding(rl.tensor([[0.0, 1.5], [2.0, 3.0]]), ["a", "b"], rl.rand(2, 3, 4, 4), 7, "set")
         w.add_embedding(rl.zeros(1, 2), [["x", 1]], metadata_header=["name", "k"])
         with pytest.raises(AssertionError, match="#labels should equal"):
             w.add_embedding(rl.zeros(2, 2), ["a"])

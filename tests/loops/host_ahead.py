@@ -78,9 +78,7 @@ def fewer_threads(net: Net, h: Any, i: int, x: Any) -> Any:
     return h
 
 
-WAYS = (
-    *EVERYWHERE, look, write_weights, write_the_batch, write_by_numpy, fork, fewer_threads,
-)  # fmt: skip
+WAYS = (*EVERYWHERE, look, write_weights, write_the_batch, write_by_numpy, fork, fewer_threads)
 BEGUN = (nothing, another_way, two_ways, keep)  # others are let alone after a few misses
 # where gradients are set to None, and whether somebody keeps them
 STYLES = ("first", "late", "behind", "kept", "zeros", "added")
@@ -146,9 +144,11 @@ def check(way: Callable[..., Any], style: str) -> int:
     """One way, eager and traced; how often another thread began."""
     eager, _ = told(way, style, False)
     traced, starts = told(way, style, True)
-    assert repr(eager) == repr(traced), (way.__name__, style, [
-        (i, a, b) for i, (a, b) in enumerate(zip(eager, traced)) if repr(a) != repr(b)
-    ][:2])  # fmt: skip
+    assert repr(eager) == repr(traced), (
+        way.__name__,
+        style,
+        [(i, a, b) for i, (a, b) in enumerate(zip(eager, traced)) if repr(a) != repr(b)][:2],
+    )
     return starts
 
 

@@ -28,7 +28,7 @@ class Witness:
         self.wrong: set[tuple[str, int]] = set()
         self.seen: set[str] = set()
 
-    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]) -> Any:  # fmt: skip
+    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]) -> Any:
         said = kernel.mutates(arrays, attrs) if callable(kernel.mutates) else kernel.mutates
         before = [_bits(a) for a in arrays]
         out = call()

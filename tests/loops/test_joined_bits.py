@@ -50,9 +50,7 @@ def _steps() -> list[tuple[str, list[tuple[str, Any]], dict[str, Any]]]:
             continue
         kernel, _, option = name.partition(" ")
         two = len(KERNELS[kernel].facts.point.inputs) == 2
-        found.append(
-            (kernel, [("in", 0), ("in", 1)][: 1 + two], {"approximate": option} if option else {})
-        )
+        found.append((kernel, [("in", 0), ("in", 1)][: 1 + two], {"approximate": option} if option else {}))
         for number in (0.1, 3, -2.5, 0.0):
             if f"{name} number" in fused.CODES and name not in fused.ORDERED:
                 found.append((name, [("in", 0), ("number", number)], {}))
@@ -77,9 +75,7 @@ def test_steps_of_chains_are_the_kernels_themselves(n: int) -> None:
             _same_bits(expected[3:], _alone(kernel, moved, attrs), f"{kernel}, moved")
 
 
-@pytest.mark.parametrize(
-    "order", [(1, 0), (2, 0, 1), (1, 2, 0), (0, 2, 3, 1), (3, 0, 2, 1)], ids=str
-)
+@pytest.mark.parametrize("order", [(1, 0), (2, 0, 1), (1, 2, 0), (0, 2, 3, 1), (3, 0, 2, 1)], ids=str)
 def test_chains_of_any_order_of_memory(order: tuple[int, ...]) -> None:
     """Not only in C order, or with channels last: a kernel takes them, so the chain does."""
     shape = (5, 7, 3, 4)[: len(order)]

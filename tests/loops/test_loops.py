@@ -29,9 +29,7 @@ def _net(device: Any = "cpu", dropout: float = 0.0) -> Any:
     return nn.Sequential(*layers).to(device)
 
 
-def _batches(
-    n: int = N, size: int = 4, seed: int = 0, device: Any = "cpu"
-) -> list[tuple[Any, Any]]:
+def _batches(n: int = N, size: int = 4, seed: int = 0, device: Any = "cpu") -> list[tuple[Any, Any]]:
     rng = np.random.default_rng(seed)
     return [
         (
@@ -93,9 +91,7 @@ def test_a_learning_rate_that_is_a_tensor(name: str, device: Any) -> None:
 def test_convolutions_have_eagers_bits() -> None:
     def program() -> Any:
         rl.manual_seed(0)
-        net = nn.Sequential(
-            nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(216, 4)
-        )
+        net = nn.Sequential(nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(216, 4))
         opt = optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
         losses = []
         for _ in range(N):
@@ -277,10 +273,7 @@ def test_inputs_that_numpy_shows_are_compared(when: int, gaps: bool) -> None:
 
     def program() -> Any:
         first, second = np.ones((4, 12), np.float32), np.ones((4, 6), np.float32)
-        x, z = (
-            rl.from_numpy(first)[:, ::2] if gaps else rl.from_numpy(first[:, :6].copy()),
-            rl.from_numpy(second),
-        )
+        x, z = (rl.from_numpy(first)[:, ::2] if gaps else rl.from_numpy(first[:, :6].copy()), rl.from_numpy(second))
         data = x.numpy()  # the memory of x, with gaps or without
         net, seen = _net(), []
         opt = optim.SGD(net.parameters(), lr=0.1)
@@ -360,10 +353,7 @@ def test_checkpoints_in_between(device: Any) -> None:
             loss.backward()
             if i % 4 == 3:
                 file = io.BytesIO()
-                rl.save(
-                    {"net": net.state_dict(), "loss": loss.detach(), "grad": net[0].weight.grad},
-                    file,
-                )
+                rl.save({"net": net.state_dict(), "loss": loss.detach(), "grad": net[0].weight.grad}, file)
                 files.append(file)
             opt.step()
             if i == 9:
@@ -464,9 +454,8 @@ def test_without_its_part_in_c_a_loop_runs_eagerly(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_options_of_run(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], trace: bool | None, explain: bool,
-    left: list[str],
-) -> None:  # fmt: skip
+    monkeypatch: pytest.MonkeyPatch, words: list[str], trace: bool | None, explain: bool, left: list[str]
+) -> None:
     from rushlight.base.config import settings
     from rushlight.cli.scripts import tracing
 
@@ -587,9 +576,7 @@ ACTIONS: dict[str, Callable[[Any], Any]] = {
     "vmap, same": _mapped("same"),
     "vmap, different": _mapped("different"),
     "deepcopy of a generator": lambda t: rl.rand(3, generator=copy.deepcopy(rl.default_generator)),
-    "pickle of a generator": lambda t: rl.rand(
-        3, generator=pickle.loads(pickle.dumps(rl.default_generator))
-    ),
+    "pickle of a generator": lambda t: rl.rand(3, generator=pickle.loads(pickle.dumps(rl.default_generator))),
     "manual_seed": lambda t: str(rl.manual_seed(3)),
     "seed": lambda t: rl.initial_seed(),
 }

@@ -41,9 +41,7 @@ def test_another_thread_begins_with_cpu_programs() -> None:
 # -- `.item()` of a traced loop waits for its own value, not for what the GPU does behind it
 
 
-READS = (
-    "plain", "twice", "written", "written_between", "now_and_then", "by_a_view", "other", "listed"
-)  # fmt: skip
+READS = ("plain", "twice", "written", "written_between", "now_and_then", "by_a_view", "other", "listed")
 
 
 @pytest.mark.skipif(not rl.cuda.is_available(), reason="no GPU")

@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from attacks_on_loops import (  # noqa: F401
-    changes,
-    graphs,
-    memory,
-    oddities,
-    people,
-    recipes,
-    watched,
-)
+from attacks_on_loops import changes, graphs, memory, oddities, people, recipes, watched  # noqa: F401
 from attacks_on_loops.common import ATTACKS, mlp, train
 from rushlight import optim
 from rushlight.core import hot

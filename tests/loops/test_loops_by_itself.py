@@ -26,9 +26,7 @@ def as_at_the_beginning(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(meeting, "timed", False)
     monkeypatch.setattr(settings, "trace", "")
     monkeypatch.setattr(tracer, "uses_gpu", lambda: False)
-    monkeypatch.setattr(
-        tracer, "alone", lambda: True
-    )  # a worker of pytest has a thread that reads its orders
+    monkeypatch.setattr(tracer, "alone", lambda: True)  # a worker of pytest has a thread that reads its orders
     before = rl.tracing(False)
     yield
     rl.tracing(False)
@@ -143,7 +141,7 @@ def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not rl.tracing(True) and not rl.tracing()
 
 
-@pytest.mark.parametrize(("words", "patience"), [([], 1.0), (["--trace"], 0.0), (["--no-trace"], None)])  # fmt: skip
+@pytest.mark.parametrize(("words", "patience"), [([], 1.0), (["--trace"], 0.0), (["--no-trace"], None)])
 def test_run_traces_unless_told_not_to(
     monkeypatch: pytest.MonkeyPatch, words: list[str], patience: float | None
 ) -> None:
@@ -193,9 +191,7 @@ _CHILD = SimpleNamespace(parent_process=lambda: "another")
         {"modules": {"multiprocessing.process": _CHILD}},
     ],
 )
-def test_who_looks_on_is_not_traced(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
-) -> None:
+def test_who_looks_on_is_not_traced(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
     assert not _as_script(monkeypatch, **changes)
     monkeypatch.setattr(settings, "trace", "1")  # unless it is asked for
     assert _as_script(monkeypatch, **changes)

@@ -26,8 +26,7 @@ N = 16
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="a signal of the user's own"),
     pytest.mark.skipif(
-        threading.current_thread() is not threading.main_thread(),
-        reason="only the main thread has handlers",
+        threading.current_thread() is not threading.main_thread(), reason="only the main thread has handlers"
     ),
 ]
 
@@ -179,5 +178,5 @@ def test_a_finaliser_comes_while_handlers_are_put_back() -> None:
     command = [sys.executable, "-c", _COLLECTED]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONMALLOC": "debug"}, capture_output=True, text=True, check=False
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -31,10 +31,7 @@ class World:
         self.b: Any = self.net[2].bias
 
     def _optimizer(self, kind: str) -> Any:
-        groups = [
-            {"params": self.net[0].parameters()},
-            {"params": self.net[2].parameters(), "lr": 0.05},
-        ]
+        groups = [{"params": self.net[0].parameters()}, {"params": self.net[2].parameters(), "lr": 0.05}]
         if kind == ADAM:
             return optim.Adam(groups, lr=0.01)
         return optim.SGD(groups, lr=0.1, momentum=0.9)
@@ -81,12 +78,8 @@ CHANGES: dict[str, Callable[[World], Any]] = {
     "backward hook of a module": lambda w: w.handles.append(
         w.net[2].register_full_backward_hook(lambda m, gi, go: w.note("gi", go[0]))
     ),
-    "step pre hook": lambda w: w.handles.append(
-        w.opt.register_step_pre_hook(lambda o, a, k: w.note("pre", w.w.grad))
-    ),
-    "step post hook": lambda w: w.handles.append(
-        w.opt.register_step_post_hook(lambda o, a, k: w.note("post", w.w))
-    ),
+    "step pre hook": lambda w: w.handles.append(w.opt.register_step_pre_hook(lambda o, a, k: w.note("pre", w.w.grad))),
+    "step post hook": lambda w: w.handles.append(w.opt.register_step_post_hook(lambda o, a, k: w.note("post", w.w))),
     # gradients
     "gradient none": lambda w: setattr(w.w, "grad", None),
     "gradient set": lambda w: setattr(w.w, "grad", rl.ones(8, 6)),
@@ -130,7 +123,7 @@ CHANGES: dict[str, Callable[[World], Any]] = {
     "another optimiser": lambda w: setattr(w, "opt", optim.SGD(w.net.parameters(), lr=0.2)),
     "the first one again": lambda w: setattr(w, "opt", w.made),
     "the graph is kept": lambda w: setattr(w, "keep", True),
-}  # fmt: skip
+}
 OF_SGD: dict[str, Callable[[World], Any]] = {
     "momentum": lambda w: w.opt.param_groups[0].update(momentum=0.5),
     "momentum zero": lambda w: w.opt.param_groups[0].update(momentum=0),
@@ -175,17 +168,12 @@ def _train(kind: str, what: str, when: str, set_to_none: bool) -> Any:
         except Exception as error:  # noqa: BLE001 - the same on both sides
             w.seen.append(f"{type(error).__name__}: {error}"[:80])
     states = [[v for v in s.values() if v is not None] for s in w.made.state.values()]
-    groups = [
-        {k: v for k, v in g.items() if k != "params"} | {"n": len(g["params"])}
-        for g in w.made.param_groups
-    ]
+    groups = [{k: v for k, v in g.items() if k != "params"} | {"n": len(g["params"])} for g in w.made.param_groups]
     return w.seen, list(w.net.parameters()), states, groups, w.w, w.b
 
 
 @pytest.mark.parametrize("when", ["begin", "backward", "step"])
-@pytest.mark.parametrize(
-    "kind, what", CASES, ids=[f"{k}-{what.replace(' ', '_')}" for k, what in CASES]
-)
+@pytest.mark.parametrize("kind, what", CASES, ids=[f"{k}-{what.replace(' ', '_')}" for k, what in CASES])
 def test_a_change_in_the_middle(kind: str, what: str, when: str) -> None:
     both(_train, kind, what, when, when != "backward", replays=2)
 
@@ -264,9 +252,7 @@ def test_settings_that_decide_how_kernels_compute(where: str) -> None:
         assert {why for why, _ in seen.fallbacks} == {"a setting was changed"}
 
 
-def test_memory_runs_out_where_a_gradient_would_be_handed_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_runs_out_where_a_gradient_would_be_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the pass is walked as it is; nothing was changed before."""
     failing = [False]
     blank = Pool.blank

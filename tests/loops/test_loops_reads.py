@@ -169,9 +169,7 @@ def _doubled_by_c(t: Any, way: str) -> Any:
 
 @pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
 @pytest.mark.parametrize("traced", [False, True])
-def test_a_foreign_kernel_in_a_compiled_function(
-    way: str, traced: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_kernel_in_a_compiled_function(way: str, traced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rl.base.config.settings, "trace_on_cpu", traced)
 
     def step(x: Any) -> Any:

@@ -84,11 +84,7 @@ def test_views_of_a_compiled_steps_gradients_are_kept(take: str) -> None:
         opt.step()
         return loss
 
-    views = {
-        "view": lambda g: g[1:].detach(),
-        "data": lambda g: g.data[0].data,
-        "transposed": lambda g: g.t().detach(),
-    }
+    views = {"view": lambda g: g[1:].detach(), "data": lambda g: g.data[0].data, "transposed": lambda g: g.t().detach()}
     kept, copies = [], []
     for x in _inputs(8):
         step(x)
@@ -117,9 +113,7 @@ def test_detached_views_are_kept() -> None:
     both(program, replays=6)
 
 
-@pytest.mark.parametrize(
-    "how", ["rows", "every second row", "transposed", "seen by NumPy", "a parameter", "one row"]
-)
+@pytest.mark.parametrize("how", ["rows", "every second row", "transposed", "seen by NumPy", "a parameter", "one row"])
 def test_inputs_that_lie_otherwise(how: str) -> None:
     """An input that is laid out as ever is taken without a line of Python; each of these is looked at closely."""
 

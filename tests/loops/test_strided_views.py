@@ -40,9 +40,7 @@ FUNCTIONS = [written, windows, scattered, kept]
 
 def inputs(device: str, seed: int) -> tuple[rl.Tensor, rl.Tensor]:
     draw = np.random.default_rng(seed)
-    return tuple(
-        rl.tensor(draw.standard_normal(n).astype("f4")).to(device) for n in [(3, 4), (2, 2)]
-    )
+    return tuple(rl.tensor(draw.standard_normal(n).astype("f4")).to(device) for n in [(3, 4), (2, 2)])
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -68,11 +66,7 @@ def test_traced(function: Any, device: str) -> None:
 
 def test_a_window_knows_the_owner_of_its_memory(device: str) -> None:
     x = rl.zeros(3, 4, device=device)
-    for view in (
-        x.as_strided((2, 2), (4, 1), 1),
-        x.reshape(-1).unfold(0, 3, 2),
-        x[1:].as_strided((2,), (1,)),
-    ):
+    for view in (x.as_strided((2, 2), (4, 1), 1), x.reshape(-1).unfold(0, 3, 2), x[1:].as_strided((2,), (1,))):
         assert root_array(view._a) is root_array(x._a)
         view.fill_(1)
     assert x.sum().item() == 11 and view._a.base is not None

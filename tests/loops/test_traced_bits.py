@@ -56,7 +56,7 @@ def group_norms() -> Any:
 def wide_layers() -> Any:
     body = nn.Sequential(
         nn.Linear(784, 1000), nn.ReLU(), nn.Linear(1000, 256), nn.Tanh(), nn.Dropout(0.5), nn.Linear(256, 10)
-    )  # fmt: skip
+    )
     return body, (100, 784), 10
 
 
@@ -125,9 +125,7 @@ def gates() -> Any:
 
 @network
 def halves_that_gate() -> Any:
-    body = nn.Sequential(
-        nn.Conv1d(4, 16, 3), nn.GLU(1), nn.Flatten(), nn.Linear(48, 64), nn.GLU(), nn.Linear(32, 10)
-    )
+    body = nn.Sequential(nn.Conv1d(4, 16, 3), nn.GLU(1), nn.Flatten(), nn.Linear(48, 64), nn.GLU(), nn.Linear(32, 10))
     return body, (8, 4, 8), 10
 
 

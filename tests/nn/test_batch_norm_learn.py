@@ -25,9 +25,7 @@ def layer(channels, ndim):
 
 
 def close(a, b, tol):
-    np.testing.assert_allclose(
-        a.detach().double().cpu().numpy(), b.detach().double().cpu().numpy(), rtol=tol, atol=tol
-    )
+    np.testing.assert_allclose(a.detach().double().cpu().numpy(), b.detach().double().cpu().numpy(), rtol=tol, atol=tol)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -76,11 +74,7 @@ def test_forms(device):
         kind = next(iter([p.dtype for p in net.parameters()]), torch.float32)
         here = copy.deepcopy(net).to(device)
         for _ in range(3):
-            close(
-                here(x.to(kind).to(device)),
-                net(x.to(kind)),
-                4e-2 if kind is torch.bfloat16 else 2e-5,
-            )
+            close(here(x.to(kind).to(device)), net(x.to(kind)), 4e-2 if kind is torch.bfloat16 else 2e-5)
         for mine, theirs in zip(here.buffers(), net.buffers()):
             close(mine, theirs, 1e-2 if kind is torch.bfloat16 else 1e-6)
 
@@ -106,9 +100,8 @@ def test_the_generic_body_does_the_same():
     other = copy.deepcopy(net)
     y = x.detach().clone().requires_grad_()
     out = learning_batch_norm(
-        x, net.running_mean, net.running_var, net.num_batches_tracked, net.weight, net.bias, 0.1,
-        1e-5,
-    )  # fmt: skip
+        x, net.running_mean, net.running_var, net.num_batches_tracked, net.weight, net.bias, 0.1, 1e-5
+    )
     expected = other(y)
     close(out, expected, 1e-12)
     (out * out * x).sum().backward()

@@ -108,11 +108,7 @@ def test_every_layer_has_a_row() -> None:
         "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",  # test_nn_layers_more.py
         "FractionalMaxPool2d", "FractionalMaxPool3d",
     }  # fmt: skip
-    names = [
-        n
-        for n in nn.__all__
-        if isinstance(getattr(nn, n), type) and issubclass(getattr(nn, n), nn.Module)
-    ]
+    names = [n for n in nn.__all__ if isinstance(getattr(nn, n), type) and issubclass(getattr(nn, n), nn.Module)]
     missing = [n for n in names if f"{n}(" not in text and n not in without]
     assert not missing
 

@@ -64,7 +64,7 @@ r.append(p.popitem()[0]); p.clear(); r.append(len(p))""",
     "parameter dict int key": "nn.ParameterDict({1: torch.ones(1)})",
     "parameter dict fromkeys": "r = repr(nn.ParameterDict().fromkeys(['a', 'b'], 3))",
     "container": "r = repr(nn.Container(a=nn.ReLU()))",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)

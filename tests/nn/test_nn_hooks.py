@@ -129,7 +129,7 @@ m.register_forward_hook(lambda mod, a, out: r.append(torch.autograd.grad(a[0].su
 m(x).sum().backward()
 """,
     "deepcopy keeps hooks": "m.register_forward_hook(note('h')); copy.deepcopy(m)(x)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -133,7 +133,7 @@ SAME = {
     "meta device": "r = [str(p.device) for p in nn.Transformer(4, 2, 1, 1, 8, device='meta').parameters()]",
     "device context": "with torch.device('meta'):\n    m = nn.Linear(2, 3)\nr = str(m.weight.device)",
     "default dtype": "torch.set_default_dtype(torch.float64)\ntry:\n    r = str(nn.Linear(1, 1).weight.dtype)\nfinally:\n    torch.set_default_dtype(torch.float32)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -151,7 +151,7 @@ def test_dropout_scales_in_training_only() -> None:
     assert m.eval()(x) is x
 
 
-@pytest.mark.parametrize("use", ["w + 1", "1 - w", "w * x", "x / w", "-w", "w @ x", "w[0]", "x[w]", "w.exp()", "w > 0"])  # fmt: skip
+@pytest.mark.parametrize("use", ["w + 1", "1 - w", "w * x", "x / w", "-w", "w @ x", "w[0]", "x[w]", "w.exp()", "w > 0"])
 @pytest.mark.parametrize("cast", [False, True])
 def test_using_a_lazy_parameter_says_what_to_do(use: str, cast: bool) -> None:
     names = {"w": nn.LazyLinear(3).weight, "x": rushlight.ones(3)}

@@ -170,7 +170,7 @@ SAME = {
     "deepcopy": "m = nn.Sequential(nn.Linear(1, 1)); n = copy.deepcopy(m); r = (n[0].weight is m[0].weight, n[0].weight, m[0].weight)",
     "shared weight deepcopy": "m = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1)); m[1].weight = m[0].weight; n = copy.deepcopy(m); r = n[0].weight is n[1].weight",
     "seed": "m = nn.Sequential(nn.Linear(3, 4), nn.Conv2d(1, 2, 3), nn.Embedding(3, 2), nn.LSTM(2, 3)); r = {k: v for k, v in m.state_dict().items()}",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -266,9 +266,7 @@ def test_somebody_elses_getattr_is_asked():
         assert rushlight.equal(m(x), m.alias(x) * 2 + 2)
     m = Held()
     before = m(x)
-    Held.__getattr__ = (
-        lambda self, name: rushlight.full((3,), 0.0) if name == "shift" else "nothing"
-    )
+    Held.__getattr__ = lambda self, name: rushlight.full((3,), 0.0) if name == "shift" else "nothing"
     try:
         assert m.shift.sum().item() == 0 and m.absent == "nothing" and m.layer == "nothing"
     finally:

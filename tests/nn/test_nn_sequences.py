@@ -64,7 +64,7 @@ SAME = {
     "cell dims": "nn.GRUCell(2, 3)(torch.ones(1, 1, 2))",
     "all_weights": "m = nn.LSTM(2, 3, 2, bidirectional=True); r = [[tuple(w.shape) for w in l] for l in m.all_weights]; m.flatten_parameters()",
     "deepcopy": "m = nn.GRU(2, 3); n = copy.deepcopy(m); r = [n(torch.ones(2, 2))[0], n._flat_weights[0] is n.weight_ih_l0]",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)

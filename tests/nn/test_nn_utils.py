@@ -100,7 +100,7 @@ SAME = {
     "fuse linear bn": "b = nn.BatchNorm1d(2); b.running_mean.fill_(0.5); r = U.fuse_linear_bn_eval(m.eval(), b.eval())(x)",
     "fuse training": "U.fuse_conv_bn_eval(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1))",
     "consume prefix": "s = OrderedDict({'module.a': 1, 'b': 2}); nn.modules.utils.consume_prefix_in_state_dict_if_present(s, 'module.'); r = dict(s)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -164,7 +164,7 @@ INIT = {
     "old kaiming": "nn.init.kaiming_normal(t)",
     "generator": "nn.init.normal_(t, generator=torch.Generator().manual_seed(5))",
     "parameter": "nn.init.ones_(nn.Parameter(torch.zeros(2)))",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", INIT)

@@ -43,11 +43,7 @@ def test_same_masks_outputs_and_gradients(case: str) -> None:
         prune, net = pruned(m, *STEPS[case])
         y = net(m.ones(1, 2, 4, 4))
         y.pow(2).sum().backward()
-        assert prune.is_pruned(net) and list(net.state_dict()) == [
-            "bias",
-            "weight_orig",
-            "weight_mask",
-        ]
+        assert prune.is_pruned(net) and list(net.state_dict()) == ["bias", "weight_orig", "weight_mask"]
         state = [net.weight_mask, net.weight, y, net.weight_orig.grad]
         prune.remove(net, "weight")
         assert not prune.is_pruned(net) and sorted(net.state_dict()) == ["bias", "weight"]
@@ -72,12 +68,7 @@ def test_several_parameters_as_one() -> None:
 @pytest.mark.parametrize("m", SAME.values(), ids=SAME)
 def test_misuse_is_refused_before_anything_changes(m: Any) -> None:
     prune, net = pruned(m)
-    for kind, amount in (
-        (ValueError, -1),
-        (ValueError, 1.5),
-        (TypeError, "a"),
-        (ValueError, 10**6),
-    ):
+    for kind, amount in ((ValueError, -1), (ValueError, 1.5), (TypeError, "a"), (ValueError, 10**6)):
         with pytest.raises(kind):
             prune.l1_unstructured(net, "weight", amount)
     with pytest.raises(ValueError):

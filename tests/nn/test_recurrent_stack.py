@@ -85,9 +85,7 @@ stack.way = way
 @pytest.fixture(autouse=True)
 def library() -> Iterator[None]:
     """The CPU with a library of its own."""
-    bodies = {
-        "rnn_stack": stack, "rnn_stack_grad": stack_grad, "rnn_stack_grad_over": stack_grad_over,
-    }  # fmt: skip
+    bodies = {"rnn_stack": stack, "rnn_stack_grad": stack_grad, "rnn_stack_grad_over": stack_grad_over}
     devices.overrides("cpu").update(bodies)
     for name in bodies:
         KERNELS[name].impls.clear()

@@ -26,20 +26,12 @@ from rushlight.core.public import NAMESPACES
 from rushlight.operators import load_all
 
 WHOLE = (2**40, 2**62, 2**63, -2, -(2**63) - 1)
-SEVERAL = (
-    (0, 2**62),
-    (0, 2**63),
-    (2**31, 2**31),
-    (2**32, 2**32),
-    (1,) * 65,
-    (2**62,) * 3,
-    (-1, 2**62),
-)
+SEVERAL = ((0, 2**62), (0, 2**63), (2**31, 2**31), (2**32, 2**32), (1,) * 65, (2**62,) * 3, (-1, 2**62))
 ROOM = 3 << 29  # bytes that a call may take beyond what the process has
 SECONDS = 20  # of the processor, for one call in one library
 PLACES = {"torch": "", "functional": "F.", "linalg": "linalg.", "fft": "fft.", "special": "special.", "Tensor": "Tensor."}  # fmt: skip
 # Not called with absurd numbers: they are seeds, threads and settings of the process.
-SETTINGS = {"manual_seed", "seed", "set_num_threads", "set_num_interop_threads", "set_printoptions", "initial_seed"}  # fmt: skip
+SETTINGS = {"manual_seed", "seed", "set_num_threads", "set_num_interop_threads", "set_printoptions", "initial_seed"}
 
 
 def changed(node: Any) -> Iterator[tuple[Any, str]]:
@@ -86,13 +78,7 @@ def from_signatures(known: set[str], torch: Any) -> Iterator[Row]:
             options = [p for p in parameters if "int" in str(p.annotation).lower()]
             if not options or not hasattr(_owner(torch, before), name):
                 continue
-            for first in (
-                T(3, 4),
-                T(4, 4, kind="posdef"),
-                T(6),
-                T(1, 2, 4, 4),
-                T(3, 4, dtype="int"),
-            ):
+            for first in (T(3, 4), T(4, 4, kind="posdef"), T(6), T(1, 2, 4, 4), T(3, 4, dtype="int")):
                 yield from _plain_calls(label, parameters, options, first)
 
 
@@ -121,11 +107,7 @@ def _plain_calls(label: str, parameters: list[Any], options: list[Any], first: T
 def _owner(lib: Any, before: str) -> Any:
     if before == "Tensor.":
         return lib.Tensor
-    return (
-        getattr({"F.": lib.nn}.get(before, lib), {"F.": "functional"}.get(before, before[:-1]))
-        if before
-        else lib
-    )
+    return getattr({"F.": lib.nn}.get(before, lib), {"F.": "functional"}.get(before, before[:-1])) if before else lib
 
 
 Case = tuple[str, Row]
@@ -164,9 +146,7 @@ def outcome(lib: Any, row: Row) -> tuple[str, str]:
             found = flat(call(lib, row, tensors))
     except Exception as error:  # noqa: BLE001 - what is looked for
         return " ".join(c.__name__ for c in type(error).__mro__[:-2]), str(error)
-    return "value", str(
-        [(tuple(t.shape), str(t.dtype).split(".")[-1]) if hasattr(t, "shape") else t for t in found]
-    )
+    return "value", str([(tuple(t.shape), str(t.dtype).split(".")[-1]) if hasattr(t, "shape") else t for t in found])
 
 
 def in_processes(cases: list[Case], lib: Any) -> list[tuple[str, str]]:
@@ -217,9 +197,7 @@ def difference(text: str, ours: tuple[str, str], theirs: tuple[str, str]) -> str
         return None
     kind = "silent" if ours[0] == "value" else "refused" if theirs[0] == "value" else "kind"
     kind = "dies" if ours[0] == "dies" else kind
-    said = [
-        f"{x[0].split()[0]}: {x[1].splitlines()[0] if x[1] else ''}"[:130] for x in (ours, theirs)
-    ]
+    said = [f"{x[0].split()[0]}: {x[1].splitlines()[0] if x[1] else ''}"[:130] for x in (ours, theirs)]
     return f"{kind} {text}\n    ours   {said[0]}\n    theirs {said[1]}"
 
 

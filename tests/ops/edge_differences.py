@@ -130,22 +130,11 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
 ]  # fmt: skip
 
 ALLOWED = {
-    (op, kind)
-    for _, groups in KNOWN
-    for kinds, ops in groups.items()
-    for op in ops.split()
-    for kind in kinds.split()
+    (op, kind) for _, groups in KNOWN for kinds, ops in groups.items() for op in ops.split() for kind in kinds.split()
 }
 
 # The oracle itself ends the process: an index made of NaN, a batch of nothing.
-CRASHES = {
-    "F.grid_sample",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "F.ctc_loss",
-    "ctc_loss",
-}
+CRASHES = {"F.grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "F.ctc_loss", "ctc_loss"}
 
 
 def unused() -> list[tuple[str, str]]:

@@ -40,9 +40,7 @@ def _optimizer(lib: Any, name: str, given: dict[str, Any]) -> Any:
 
     for _ in range(3):
         chosen.step(closure)
-    return params[0].detach().tolist(), [
-        {k: v for k, v in g.items() if k != "params"} for g in chosen.param_groups
-    ]
+    return params[0].detach().tolist(), [{k: v for k, v in g.items() if k != "params"} for g in chosen.param_groups]
 
 
 def _schedule(lib: Any, name: str, given: dict[str, Any]) -> Any:
@@ -59,10 +57,7 @@ def _schedule(lib: Any, name: str, given: dict[str, Any]) -> Any:
 def _layer(lib: Any, name: str, given: dict[str, Any]) -> Any:
     lib.manual_seed(0)
     made = getattr(lib.nn, name)(**given)
-    shapes = [
-        (n, tuple(p.shape), str(p.dtype).split(".")[1], p.requires_grad)
-        for n, p in made.named_parameters()
-    ]
+    shapes = [(n, tuple(p.shape), str(p.dtype).split(".")[1], p.requires_grad) for n, p in made.named_parameters()]
     shapes += [(n, tuple(b.shape), str(b.dtype).split(".")[1]) for n, b in made.named_buffers()]
     return repr(made), shapes, made.training
 
@@ -92,7 +87,7 @@ def _dataset(lib: Any, name: str, given: dict[str, Any]) -> Any:
 
 OPTIMIZERS = {
     n: {} for n in ("Adam AdamW Adamax NAdam RAdam RMSprop Adagrad Adadelta Rprop ASGD Adafactor Muon LBFGS").split()
-}  # fmt: skip
+}
 OPTIMIZERS["SGD"] = {"lr": "0.1"}
 SCHEDULES = {
     "StepLR": {"step_size": "2"}, "MultiStepLR": {"milestones": "[2, 4]"}, "ExponentialLR": {"gamma": "0.5"}, "ConstantLR": {},
@@ -152,9 +147,7 @@ def _found(lib: Any, path: str) -> Any:
     return lib
 
 
-def cases(
-    torch: Any,
-) -> Iterator[tuple[str, str, dict[str, str], Callable[[Any, str, dict[str, Any]], Any]]]:
+def cases(torch: Any) -> Iterator[tuple[str, str, dict[str, str], Callable[[Any, str, dict[str, Any]], Any]]]:
     """Every (path, name, arguments as texts, use): the plain call, then each parameter of PyTorch's with each odd value."""
     # Its first optimiser imports this, which takes longer than SLOW: a limit that strikes in the middle of
     # an import leaves modules half made for the rest of the process.
@@ -176,7 +169,7 @@ def _late(*_: Any) -> None:
     raise _Late
 
 
-def outcome(lib: Any, use: Callable[[Any, str, dict[str, Any]], Any], name: str, given: dict[str, str]) -> Any:  # fmt: skip
+def outcome(lib: Any, use: Callable[[Any, str, dict[str, Any]], Any], name: str, given: dict[str, str]) -> Any:
     """What the call gives, or the exception it raises."""
     space = {"torch": lib, "np": np, "math": math}
     signal.signal(signal.SIGPROF, _late)
@@ -201,7 +194,7 @@ def _plain(value: Any) -> Any:
         return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
-    if isinstance(value, (bool, int, float, complex)) or value is None or isinstance(value, np.generic):  # fmt: skip
+    if isinstance(value, (bool, int, float, complex)) or value is None or isinstance(value, np.generic):
         return value
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -212,7 +205,7 @@ def _plain(value: Any) -> Any:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, (bool, np.bool_, str)) or isinstance(b, (bool, np.bool_, str)):
         return a == b
-    if isinstance(a, (int, float, complex, np.generic)) and isinstance(b, (int, float, complex, np.generic)):  # fmt: skip
+    if isinstance(a, (int, float, complex, np.generic)) and isinstance(b, (int, float, complex, np.generic)):
         both_nan = a != a and b != b
         return bool(both_nan or a == b or abs(a - b) <= 1e-4 * max(1e-3, abs(a), abs(b)))
     if isinstance(a, list) and isinstance(b, list):
@@ -235,7 +228,7 @@ def difference(torch: Any, case: tuple[str, str, dict[str, str], Any]) -> str | 
         if type(theirs).__name__ in [c.__name__ for c in type(ours).__mro__]:
             return None
         kind = "accepted" if not errors[0] else "refused" if not errors[1] else "error"
-        said = [f"{type(x).__name__}: {x}" if isinstance(x, Exception) else repr(_plain(x)) for x in (ours, theirs)]  # fmt: skip
+        said = [f"{type(x).__name__}: {x}" if isinstance(x, Exception) else repr(_plain(x)) for x in (ours, theirs)]
         return f"{kind} {call}\n    ours   {said[0][:200]}\n    theirs {said[1][:200]}"
     if isinstance(ours, str):
         return f"slow {call}"

@@ -94,8 +94,7 @@ class Pair:
 
     def __init__(self, torch: Any) -> None:
         self.spaces = [
-            {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "math": math, "log": []}
-            for lib in (rushlight, torch)
+            {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "math": math, "log": []} for lib in (rushlight, torch)
         ]
         self.lines: list[str] = []
         self.versions: dict[str, tuple] = {}

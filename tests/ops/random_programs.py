@@ -9,19 +9,9 @@ from typing import Any
 
 from programs import Pair, Quirk
 
-DTYPES = (
-    ["float32"] * 8
-    + ["float64"] * 3
-    + ["int64"] * 2
-    + ["bool", "uint8", "int32", "float16", "complex64"]
-)
+DTYPES = ["float32"] * 8 + ["float64"] * 3 + ["int64"] * 2 + ["bool", "uint8", "int32", "float16", "complex64"]
 SHAPES = [(), (1,), (3,), (2, 3), (3, 2), (2, 1, 3), (0,), (2, 0), (1, 1), (2, 3, 2), (2, 2)]
-NUMBERS = {
-    "bool": [True, False],
-    "uint8": [0, 1, 3, 255],
-    "complex64": [1j, -1.5, 0.5 + 2j],
-    "int": [0, 1, 2, -1, -3],
-}
+NUMBERS = {"bool": [True, False], "uint8": [0, 1, 3, 255], "complex64": [1j, -1.5, 0.5 + 2j], "int": [0, 1, 2, -1, -3]}
 FLOATS = [0.0, 1.0, -1.5, 0.5, 2.25, 3.0, -0.75]
 
 # {a} {b} {c} tensors, {d} a dim of a, {e} a place for a new one, {i} an index of a, {n} a number, {s} a's shape.
@@ -53,25 +43,13 @@ GRADS = """
 {a}.register_hook(lambda g: g * 2)|{a}.grad.zero_()|{a}.backward()|z{k} = torch.autograd.grad({a}.sum(), {b}, retain_graph=True, allow_unused=True)
 t{k} = torch.autograd.grad(({a} ** 3).sum(), {b}, create_graph=True)[0]|z{k} = torch.autograd.grad(({a} * {a}).sum(), {b}, create_graph=True)
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
-MODES = (
-    ["with torch.no_grad(): "] * 4
-    + ["with torch.inference_mode(): ", "with torch.enable_grad(): "]
-    + [""] * 34
-)
+MODES = ["with torch.no_grad(): "] * 4 + ["with torch.inference_mode(): ", "with torch.enable_grad(): "] + [""] * 34
 
 # `all` is asked about truth values only: with bytes as `out` PyTorch makes bytes of 0.5 first, and says that it is 0.
 # Where PyTorch refuses, this search asks nothing: which of two errors is raised, and what we compute all the same
 # (writes that overlap what they read, gradients that PyTorch does not know), is listed in docs/trust.md.
 KNOWN = re.compile(r" is not \w+Error\(|not implemented for|ComplexFloat can't be cast")
-SKIPPED = (
-    "stride",
-    "is_contiguous",
-    "grad_fn",
-    "output_nr",
-    "_is_view",
-    "storage_offset",
-    "retains_grad",
-)
+SKIPPED = ("stride", "is_contiguous", "grad_fn", "output_nr", "_is_view", "storage_offset", "retains_grad")
 
 
 class Program:
@@ -127,9 +105,7 @@ class Program:
             i=self.index(tuple(theirs.shape)), n=rng.choice([2, 0.5, -1.5, True, 0, 3]), t=rng.choice(DTYPES), k=self.names + 1,
         )  # fmt: skip
         if f"out={out}" in text:
-            text = text.replace(
-                f"out={out}", f"out=torch.zeros_like({out})"
-            )  # overlaps are not defined
+            text = text.replace(f"out={out}", f"out=torch.zeros_like({out})")  # overlaps are not defined
         if pool in (VIEWS, RESULTS, OUTS):
             text = f"{self.new()} = {text}"
         elif pool is GRADS:

@@ -69,7 +69,7 @@ SIZES = {
     "ones(3)[2**63]": ((ValueError, IndexError), "Overflow|out of bounds"),
     "linalg.vander(ones(3), N=2**62)": (RuntimeError, "overflow"),
     "mvlgamma(ones(3), 2**62)": (RuntimeError, "Storage size calculation overflowed"),
-}  # fmt: skip
+}
 
 
 @BOTH
@@ -77,19 +77,12 @@ SIZES = {
 def test_a_size_is_refused_before_anything_is_made(lib: Any, text: str) -> None:
     kind, words = SIZES[text]
     with pytest.raises(kind, match=words):
-        eval(
-            "torch." + text,
-            {"torch": lib, **{n: getattr(lib, n) for n in ("ones", "eye", "tensor")}},
-        )
+        eval("torch." + text, {"torch": lib, **{n: getattr(lib, n) for n in ("ones", "eye", "tensor")}})
 
 
 @pytest.mark.parametrize("size", [(1,) * 65, (0, 2**62)], ids=["65 dims", "nothing but too long"])
 def test_sizes_that_only_pytorch_has_are_refused_in_words(size: tuple[int, ...]) -> None:
-    for make in (
-        lambda: rl.zeros(size),
-        lambda: rl.ones(1).new_empty(size),
-        lambda: rl.Tensor(*size),
-    ):
+    for make in (lambda: rl.zeros(size), lambda: rl.ones(1).new_empty(size), lambda: rl.Tensor(*size)):
         with pytest.raises(RuntimeError, match="up to 64 dims|Storage size calculation"):
             make()
 
@@ -100,9 +93,7 @@ def test_numbers_that_are_only_far_away_give_what_pytorch_gives(lib: Any) -> Non
     assert lib.ones(3, 4).diagonal(2**40).shape == (0,)
     assert lib.ones(3, 4).diag(-(2**40)).shape == (0,)
     assert lib.arange(6).unfold(0, 2, 2**62).tolist() == [[0, 1]]
-    assert F.conv3d(lib.ones(1, 1, 2, 2, 2), lib.ones(1, 1, 2, 2, 2), stride=2**62).tolist() == [
-        [[[[8.0]]]]
-    ]
+    assert F.conv3d(lib.ones(1, 1, 2, 2, 2), lib.ones(1, 1, 2, 2, 2), stride=2**62).tolist() == [[[[[8.0]]]]]
     assert lib.polygamma(2**40, lib.ones(1)).tolist() == [float("-inf")]
     assert lib.fft.fftfreq(0).shape == (0,)
     assert lib.linalg.vander(lib.tensor([2, 3]), N=3).tolist() == [[1, 2, 4], [1, 3, 9]]

@@ -104,12 +104,7 @@ def test_divergences_between_kinds_and_their_gradients(p: str) -> None:
                 if isinstance(want, str):
                     assert got == want, (p, own, q, other)
                 else:
-                    assert got == pytest.approx(want, rel=1e-9, abs=1e-9, nan_ok=True), (
-                        p,
-                        own,
-                        q,
-                        other,
-                    )
+                    assert got == pytest.approx(want, rel=1e-9, abs=1e-9, nan_ok=True), (p, own, q, other)
 
 
 def test_entropy_and_divergence_of_wishart() -> None:

@@ -25,9 +25,7 @@ def test_half_precision_equals_pytorch(causal: bool) -> None:
     out = F.scaled_dot_product_attention(*mine, is_causal=causal)
     want = torch.nn.functional.scaled_dot_product_attention(*theirs, is_causal=causal)
     assert out.grad_fn.name() == "ScaledDotProductFusedAttentionBackward0"
-    np.testing.assert_allclose(
-        out.detach().float().numpy(), want.detach().float().numpy(), atol=0.02
-    )
+    np.testing.assert_allclose(out.detach().float().numpy(), want.detach().float().numpy(), atol=0.02)
     out.float().pow(2).sum().backward()
     want.float().pow(2).sum().backward()
     for a, b in zip(mine, theirs):
@@ -48,10 +46,7 @@ def test_derivatives_of_both_orders(causal: bool) -> None:
 
 def _masks(kind: str, rng: np.random.Generator) -> np.ndarray | None:
     """A mask for 2 samples, 4 heads, 5 queries and 16 keys; the second query may look at nothing."""
-    seen = (
-        rng.random({"keys": (2, 1, 1, 16), "all": (2, 4, 5, 16), "queries": (5, 16)}[kind[:-1]])
-        < 0.7
-    )
+    seen = rng.random({"keys": (2, 1, 1, 16), "all": (2, 4, 5, 16), "queries": (5, 16)}[kind[:-1]]) < 0.7
     if seen.shape[-2] > 1:
         seen[..., 1, :] = False
     if kind[-1] == "b":
@@ -77,16 +72,10 @@ def _one_kernel(device: str) -> tuple:
 @pytest.mark.parametrize("kind", ["keysb", "keysf", "allb", "allf", "queriesb", "queriesf"])
 def test_masks_and_groups_of_heads_equal_products(device: str, kind: str, groups: int) -> None:
     rng = np.random.default_rng(3)
-    arrays = [
-        rng.standard_normal((2, h, n, 8)).astype(np.float32)
-        for h, n in ((4, 5), (groups, 16), (groups, 16))
-    ]
+    arrays = [rng.standard_normal((2, h, n, 8)).astype(np.float32) for h, n in ((4, 5), (groups, 16), (groups, 16))]
     mask, call, dtype, close = _masks(kind, rng), *_one_kernel(device)
     found = []
-    for on, kernel, kind_of in (
-        (device, call, dtype),
-        ("cpu", F.scaled_dot_product_attention, rl.float32),
-    ):
+    for on, kernel, kind_of in ((device, call, dtype), ("cpu", F.scaled_dot_product_attention, rl.float32)):
         q, k, v = [rl.tensor(a).to(dtype).to(on, kind_of).requires_grad_() for a in arrays]
         given = rl.tensor(mask).to(on)
         given = given if given.dtype == rl.bool else given.to(dtype).to(kind_of)
@@ -109,9 +98,7 @@ def test_dropout_is_drawn_again_on_the_way_back(device: str, masked: bool) -> No
     mask = rl.ones(64, 64, dtype=rl.bool).tril().to(device) if masked else None
     out = call(q, k, v, mask, 0.25)
     weights = out.detach().float().cpu()
-    plain = F.scaled_dot_product_attention(
-        *[t.float().cpu() for t in (q, k, v)], mask if mask is None else mask.cpu()
-    )
+    plain = F.scaled_dot_product_attention(*[t.float().cpu() for t in (q, k, v)], mask if mask is None else mask.cpu())
     plain = plain.detach()
     kept = weights > 0
     possible = plain > 1e-3
@@ -135,9 +122,8 @@ def test_dropout_is_drawn_again_on_the_way_back(device: str, masked: bool) -> No
     ],
 )  # fmt: skip
 def test_float32_of_any_size_equals_the_hosts_products(
-    device: str, heads: int, groups: int, queries: int, keys: int, size: int, values: int,
-    kind: str, precision: str,
-) -> None:  # fmt: skip
+    device: str, heads: int, groups: int, queries: int, keys: int, size: int, values: int, kind: str, precision: str
+) -> None:
     """Heads that lie beside each other in memory, fewer of keys than of queries, and lengths that no tile has."""
     rng = np.random.default_rng(7)
     shapes = ((queries, heads, size), (keys, groups, size), (keys, groups, values))
@@ -227,19 +213,8 @@ def test_a_mask_and_causal_together(kind):
         y = call(q, q, q, attn_mask=mask, is_causal=True)
         y.pow(2).sum().backward()
         found.append([y.detach().numpy(), q.grad.numpy()])
-        for wrong in (
-            {"dropout_p": 0.1},
-            {"attn_mask": mask[None]},
-            {"query": q[0], "key": q[0], "value": q[0]},
-        ):
-            words = {
-                "query": q,
-                "key": q,
-                "value": q,
-                "attn_mask": mask,
-                "is_causal": True,
-                **wrong,
-            }
+        for wrong in ({"dropout_p": 0.1}, {"attn_mask": mask[None]}, {"query": q[0], "key": q[0], "value": q[0]}):
+            words = {"query": q, "key": q, "value": q, "attn_mask": mask, "is_causal": True, **wrong}
             with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set"):
                 call(**words)
     for ours, theirs in zip(*found, strict=True):

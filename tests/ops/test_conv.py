@@ -19,9 +19,7 @@ def test_same_padding_of_even_kernels(kernel: tuple, dilation: Any) -> None:
     x, w = np.random.randn(1, 2, 9, 9), np.random.randn(3, 2, *kernel)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        want = torch.nn.functional.conv2d(
-            torch.tensor(x), torch.tensor(w), padding="same", dilation=dilation
-        )
+        want = torch.nn.functional.conv2d(torch.tensor(x), torch.tensor(w), padding="same", dilation=dilation)
     got = F.conv2d(rl.tensor(x), rl.tensor(w), padding="same", dilation=dilation)
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-9, atol=1e-10)
 
@@ -84,9 +82,7 @@ def test_fractional_pooling_draws_its_own_places(n: int) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("channels", [3, 16])
 @pytest.mark.parametrize(("last_x", "last_w"), [(True, True), (True, False), (False, True)])
-def test_channels_last_stays_channels_last(
-    device: str, channels: int, last_x: bool, last_w: bool, dtype: str
-) -> None:
+def test_channels_last_stays_channels_last(device: str, channels: int, last_x: bool, last_w: bool, dtype: str) -> None:
     """Results and gradients lie as PyTorch's do; one row-major layer would turn the whole network around."""
     kind = getattr(rl, dtype)
     x = rl.randn(2, channels, 12, 12).to(device, kind)

@@ -35,7 +35,7 @@ torch.from_numpy(np.arange(3)) | torch.from_numpy([1]) | torch.from_numpy(np.ara
 torch.from_numpy(np.arange(3).astype('>i4')) | torch.frombuffer(bytearray(8), dtype=torch.int32) | torch.frombuffer(bytearray(0), dtype=torch.int8)
 torch.frombuffer(bytearray(range(8)), dtype=torch.uint8, count=2, offset=3) | torch.scalar_tensor(3, dtype=torch.int8)
 torch.ones(2).new_tensor([1, 2]) | torch.ones(2, dtype=torch.int8).new_tensor(3.7)
-"""  # fmt: skip
+"""
 
 SIZED = """
 torch.zeros(2) | torch.zeros(2, 3) | torch.zeros((2, 3)) | torch.zeros([2, 3]) | torch.zeros(size=(2,)) | torch.zeros(()) | torch.zeros()
@@ -66,7 +66,7 @@ torch.vander(torch.arange(3.)) | torch.vander(torch.arange(3), 2, True) | torch.
 torch.hann_window(5) | torch.hann_window(5, False) | torch.hann_window(1) | torch.hann_window(0) | torch.hann_window(-1) | torch.hann_window(4, dtype=torch.int64)
 torch.hamming_window(5) | torch.hamming_window(5, True, 0.5, 0.4) | torch.blackman_window(6) | torch.bartlett_window(5) | torch.bartlett_window(4, False) | torch.kaiser_window(6)
 torch.complex(torch.ones(2), torch.zeros(2)).dtype | torch.range(1, 4) | torch.range(0, 1, 0.5)
-"""  # fmt: skip
+"""
 
 LEGACY = """
 torch.Tensor() | torch.Tensor(2, 3).shape | torch.Tensor([1, 2]) | torch.Tensor((1, 2)) | torch.Tensor(np.ones(2)) | torch.Tensor(torch.ones(2))
@@ -81,7 +81,7 @@ torch.result_type(torch.ones(2, dtype=torch.int8), 1.5) | torch.result_type(1, 2
 torch.can_cast(torch.int32, torch.float16) | torch.can_cast(torch.float64, torch.float16) | torch.can_cast(torch.bool, torch.int8) | torch.can_cast(torch.int8, torch.bool) | torch.can_cast(torch.int64, torch.uint8)
 torch.promote_types(torch.int8, torch.uint8) | torch.get_default_dtype() | torch.set_default_dtype(torch.int64) | torch.set_default_dtype('a') | torch.typename(torch.ones(2)) | torch.typename(3)
 torch.ones(2).new(3).shape | torch.ones(2).new([1, 2]) | torch.finfo(torch.float32).eps | torch.iinfo(torch.int8).max | torch.pi | torch.inf | torch.newaxis | torch.e
-"""  # fmt: skip
+"""
 
 
 def cases(text: str) -> list[str]:
@@ -113,18 +113,15 @@ def test_tensor_of_any_nested_list(data: object) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    start=st.integers(-20, 20), count=st.integers(0, 15), step=st.sampled_from([1, 2, -3, 0.5, 0.1])
-)
+@given(start=st.integers(-20, 20), count=st.integers(0, 15), step=st.sampled_from([1, 2, -3, 0.5, 0.1]))
 def test_arange(start: int, count: int, step: float) -> None:
     agree(f"torch.arange({start}, {start + count * step}, {step})", tol=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(-30, 30), st.integers(-30, 30), st.integers(1, 12),
-    st.sampled_from(["float32", "float64", "float16"]),
-)  # fmt: skip
+    st.integers(-30, 30), st.integers(-30, 30), st.integers(1, 12), st.sampled_from(["float32", "float64", "float16"])
+)
 def test_linspace(start: int, end: int, steps: int, dtype: str) -> None:
     # Not integers: where a point is whole, PyTorch's truncation depends on its vector width.
     tol = 1e-2 if dtype == "float16" else 1e-5

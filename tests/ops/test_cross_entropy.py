@@ -24,14 +24,12 @@ def numbers(rows=7, classes=53, seed=0):
     return x, target, rng
 
 
-def loss_and_gradient(
-    lib, x, target, g, reduction, dtype, casting=False, before=None, device="cpu"
-):
+def loss_and_gradient(lib, x, target, g, reduction, dtype, casting=False, before=None, device="cpu"):
     """The loss and the gradient of logits in a dtype, in the library given."""
     a = lib.tensor(x, device=device).to(getattr(lib, dtype)).requires_grad_()
     with lib.autocast(device, lib.bfloat16, enabled=casting):
         z = a if before is None else before(a)
-        loss = lib.nn.functional.cross_entropy(z, lib.tensor(target, device=device), reduction=reduction)  # fmt: skip
+        loss = lib.nn.functional.cross_entropy(z, lib.tensor(target, device=device), reduction=reduction)
     loss.backward(lib.tensor(g, device=device).to(loss.dtype))
     return loss.detach(), a.grad
 
@@ -70,9 +68,7 @@ def test_halves_under_autocast_give_the_bits_of_a_cast(dtype, reduction, shape, 
     x, target, rng = numbers(*shape)
     g = rng.standard_normal(len(x) if reduction == "none" else ()).astype(np.float32)
     loss, gx = loss_and_gradient(torch, x, target, g, reduction, dtype, True, device=device)
-    want, wide = loss_and_gradient(
-        torch, x, target, g, reduction, dtype, before=lambda a: a.float(), device=device
-    )
+    want, wide = loss_and_gradient(torch, x, target, g, reduction, dtype, before=lambda a: a.float(), device=device)
     assert loss.dtype is torch.float32 and str(gx.dtype).endswith(dtype)
     assert torch.equal(loss, want) and torch.equal(gx, wide)
 
@@ -107,9 +103,7 @@ def test_every_half_is_read_and_rounded_as_numpy_does(dtype):
     np.testing.assert_array_equal(loss.detach().numpy(), want.detach().numpy())
     with np.errstate(over="ignore"):
         rounded = wide.grad.numpy().astype(kind)
-    np.testing.assert_array_equal(
-        x.grad.numpy().astype(np.float32), rounded.astype(np.float32), strict=True
-    )
+    np.testing.assert_array_equal(x.grad.numpy().astype(np.float32), rounded.astype(np.float32), strict=True)
 
 
 def test_second_derivatives_under_autocast():
@@ -252,9 +246,7 @@ def test_a_device_is_asked_whether_memory_is_worth_it():
     assert names(write_over(program)) == names(program)  # a CPU's program
 
 
-@pytest.mark.parametrize(
-    "seen", [lambda z: z, lambda z: z.view(-1), lambda z: z[0]], ids=["itself", "view", "part"]
-)
+@pytest.mark.parametrize("seen", [lambda z: z, lambda z: z.view(-1), lambda z: z[0]], ids=["itself", "view", "part"])
 def test_logits_that_are_seen_keep_their_place(seen):
     program = record(lambda x, t: doubled(x, t, seen), *cubes())
     assert names(write_over(program, force=True)) == names(program)

@@ -53,18 +53,14 @@ def test_loss_and_gradient_are_pytorchs(name: str, flat: bool, device: str) -> N
         ours = run(rl, device, case, flat, **options)
         theirs = run(torch, "cpu", case, flat, **options)
         for a, b in zip(ours, theirs):
-            np.testing.assert_allclose(
-                a, b, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(b[np.isfinite(b)]).max())
-            )
+            np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(b[np.isfinite(b)]).max()))
 
 
 def test_targets_that_cannot_be_aligned(device: str) -> None:
     logits, labels, _, _, _ = made("few")
     case = (logits, labels % 2 + 1, np.array([3, 12, 0, 1, 12]), np.array([4, 4, 0, 2, 0]), 0)
     for options in ({"reduction": "none"}, {"reduction": "sum", "zero_infinity": True}):
-        for a, b in zip(
-            run(rl, device, case, False, **options), run(torch, "cpu", case, False, **options)
-        ):
+        for a, b in zip(run(rl, device, case, False, **options), run(torch, "cpu", case, False, **options)):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
@@ -75,9 +71,7 @@ def test_inside_a_compiled_step(device: str) -> None:
     weight = rl.ones(7, device=device, requires_grad=True)
 
     def step() -> Any:
-        loss = rl.nn.functional.ctc_loss(
-            (x * weight).log_softmax(-1), target, frames, letters, blank
-        )
+        loss = rl.nn.functional.ctc_loss((x * weight).log_softmax(-1), target, frames, letters, blank)
         weight.grad = None
         loss.backward()
         return loss.detach()
@@ -87,9 +81,7 @@ def test_inside_a_compiled_step(device: str) -> None:
     for _ in range(4):
         got = compiled()
         np.testing.assert_allclose(got.item(), want.item(), rtol=1e-6)
-        np.testing.assert_allclose(
-            weight.grad.cpu().numpy(), slope.cpu().numpy(), rtol=1e-5, atol=1e-6
-        )
+        np.testing.assert_allclose(weight.grad.cpu().numpy(), slope.cpu().numpy(), rtol=1e-5, atol=1e-6)
     assert compiled.why() is None
 
 

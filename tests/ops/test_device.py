@@ -31,7 +31,7 @@ torch.accelerator.is_available() | torch.accelerator.current_accelerator() | tor
 torch.backends.cuda.matmul.allow_tf32 | torch.backends.cudnn.enabled | torch.backends.cudnn.benchmark | torch.backends.cudnn.deterministic | torch.backends.cudnn.allow_tf32 | torch.backends.cudnn.version() | torch.backends.cudnn.is_available()
 torch.backends.mps.is_available() | torch.backends.mps.is_built() | torch.get_float32_matmul_precision() | torch.are_deterministic_algorithms_enabled() | torch.use_deterministic_algorithms(1) | torch.version.cuda
 torch.set_num_threads(0) | torch.set_num_threads(1.5) | torch.cuda.stream(None).__enter__() | torch.cuda.device(-1).__enter__() | torch.is_grad_enabled() | torch.is_inference_mode_enabled()
-"""  # fmt: skip
+"""
 
 
 # What a PyTorch says about its build, whether a GPU is there or not.
@@ -94,9 +94,7 @@ def test_mixing_devices_names_everything() -> None:
     with pytest.raises(RuntimeError) as caught:
         rl.ones(2, 3) + rl.ones(2, 3, device="meta")
     said = str(caught.value)
-    assert said.startswith(
-        "Expected all tensors to be on the same device, but found at least two devices,"
-    )
+    assert said.startswith("Expected all tensors to be on the same device, but found at least two devices,")
     for word in ("cpu", "meta", "[2, 3]", ".to("):
         assert word in said
 
@@ -109,11 +107,7 @@ def test_a_cpu_number_may_join_another_device() -> None:
 def test_no_gpu_says_why() -> None:
     if rl.cuda.is_available():
         pytest.skip("there is a GPU")
-    for source in (
-        "torch.ones(1).cuda()",
-        "torch.cuda.current_device()",
-        "torch.zeros(1, device='cuda')",
-    ):
+    for source in ("torch.ones(1).cuda()", "torch.cuda.current_device()", "torch.zeros(1, device='cuda')"):
         error = outcome(rl, source)
         assert isinstance(error, RuntimeError)
         assert isinstance(error, AssertionError)
@@ -169,16 +163,7 @@ def test_gpus_can_be_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         rl.cuda.current_device()
 
 
-HEAVY = (
-    "numpy.random",
-    "cupy",
-    "torch",
-    "PIL",
-    "matplotlib",
-    "ml_dtypes",
-    "asyncio",
-    "rushlight.nn",
-)
+HEAVY = ("numpy.random", "cupy", "torch", "PIL", "matplotlib", "ml_dtypes", "asyncio", "rushlight.nn")
 
 
 def test_import_stays_light() -> None:

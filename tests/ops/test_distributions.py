@@ -84,10 +84,7 @@ DISCRETE = {
     "NegativeBinomial": ("D.NegativeBinomial(6, a)", "[0.3, 0.5, 0.9]"),
     "Multinomial": ("D.Multinomial(7, a)", "[[0.3, 0.1, 0.6], [1.0, 1.0, 3.0]]"),
     "Poisson": ("D.Poisson(a)", "[0.3, 5.0, 30.0]"),
-    "VonMises": (
-        "D.VonMises(torch.tensor([0.0, 1.0, -3.0], dtype=a.dtype), a)",
-        "[0.5, 20.0, 1e-6]",
-    ),
+    "VonMises": ("D.VonMises(torch.tensor([0.0, 1.0, -3.0], dtype=a.dtype), a)", "[0.5, 20.0, 1e-6]"),
     "LKJCholesky": ("D.LKJCholesky(3, a)", "[0.5, 2.0]"),
     "Mixture": (
         "D.MixtureSameFamily(D.Categorical(a), D.Normal(torch.tensor([0.0, 1.0, 2.0]), 0.5))",
@@ -161,15 +158,7 @@ r = [e.batch_shape, e.event_shape, repr(e), x, e.log_prob(x), type(e).__name__]
 
 
 def _no_draw_gradient(name: str) -> bool:
-    return name in (
-        "Gamma",
-        "InverseGamma",
-        "Chi2",
-        "FisherSnedecor",
-        "StudentT",
-        "Beta",
-        "Dirichlet",
-    )
+    return name in ("Gamma", "InverseGamma", "Chi2", "FisherSnedecor", "StudentT", "Beta", "Dirichlet")
 
 
 @pytest.mark.parametrize("name", [n for n in MADE if not _no_draw_gradient(n)])
@@ -242,9 +231,7 @@ def test_gamma_and_mixture_cumulative() -> None:
     agree("r = torch.distributions.GeneralizedPareto(0.0, 1.0, -0.5).log_prob(torch.tensor(5.0))")
 
 
-@pytest.mark.parametrize(
-    "name", ["Categorical-probs", "Bernoulli", "Binomial-same", "OneHotCategorical"]
-)
+@pytest.mark.parametrize("name", ["Categorical-probs", "Bernoulli", "Binomial-same", "OneHotCategorical"])
 def test_enumerate_support(name: str) -> None:
     agree(made(name) + "r = [d.enumerate_support(), d.enumerate_support(expand=False)]")
 
@@ -330,10 +317,7 @@ PAIRS = [
     ("OneHotCategorical(a)", "OneHotCategorical(b)"),
     ("Normal(a, b)", "Gamma(b, a)"),
     ("Exponential(a)", "Uniform(a, a + 1)"),
-    (
-        "MultivariateNormal(a, torch.eye(3) * 2)",
-        "MultivariateNormal(b, torch.eye(3) + 0.5)",
-    ),
+    ("MultivariateNormal(a, torch.eye(3) * 2)", "MultivariateNormal(b, torch.eye(3) + 0.5)"),
     ("Independent(D.Normal(a, b), 1)", "Independent(D.Normal(b, a), 1)"),
 ]
 
@@ -532,9 +516,7 @@ def test_gradient_of_beta_draws_by_brute_force() -> None:
 def test_second_derivatives_of_gamma_draws_are_refused() -> None:
     a = rl.tensor([2.0], requires_grad=True)
     (g,) = rl.autograd.grad(rl.distributions.Gamma(a, 1.0).rsample().sum(), a, create_graph=True)
-    with pytest.raises(
-        RuntimeError, match="derivative for '_standard_gamma_grad' is not implemented"
-    ):
+    with pytest.raises(RuntimeError, match="derivative for '_standard_gamma_grad' is not implemented"):
         rl.autograd.grad(g.sum(), a)
 
 

@@ -51,9 +51,7 @@ def test_pareto_distance_knows_its_scales():
     for scales in ((0.7, 0.7), (1.5, 0.7), (0.7, 1.5)):
         found = []
         for lib in (rl, torch):
-            given = [
-                lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in (*scales, 3.0, 2.5)
-            ]
+            given = [lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in (*scales, 3.0, 2.5)]
             p, q = (lib.distributions.Pareto(given[i], given[2 + i]) for i in (0, 1))
             told = lib.distributions.kl_divergence(p, q)
             told.backward()

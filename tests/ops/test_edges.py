@@ -54,9 +54,7 @@ LONG = {id(r) for r in (*rows.activation.ROWS, *rows.unary.ROWS)}
 @functools.cache
 def edge_rows() -> dict[str, list[Row]]:
     """The rows that take floats and have one answer, by the op's name."""
-    skipped = {
-        id(r) for r in rows.linalg.ROWS
-    }  # LAPACK's answers differ from one library to another
+    skipped = {id(r) for r in rows.linalg.ROWS}  # LAPACK's answers differ from one library to another
     found: dict[str, list[Row]] = {}
     for row in all_rows():
         if row.name in CRASHES or "grid_sample" in row.name:
@@ -78,9 +76,7 @@ def runs(row: Row) -> Iterator[tuple[str, str, float]]:
 def differences(row: Row) -> Iterator[tuple[str, str]]:
     """What differs from PyTorch, and in which run."""
     for dtype, name, coming in runs(row):
-        arrays = edges.mixed(
-            row, dtype, edges.edge_values(dtype)[name], 32 if id(row) in LONG else 1
-        )
+        arrays = edges.mixed(row, dtype, edges.edge_values(dtype)[name], 32 if id(row) in LONG else 1)
         tol = max(row.tol or 0.0, TOLERANCE[dtype])
         want = edges.results(torch, row, arrays, coming)
         got = edges.results(rl, row, arrays, coming)
@@ -195,9 +191,7 @@ def test_cuda_text_agrees_with_the_bodies_at_the_edges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf])
-@pytest.mark.parametrize(
-    "name", ["svd", "svdvals", "eigh", "eigvalsh", "eig", "pinv", "matrix_rank"]
-)
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh", "eig", "pinv", "matrix_rank"])
 def test_a_spectrum_of_infinity_is_refused_and_not_sought_for_ever(name: str, value: float) -> None:
     matrix = rl.eye(4)
     matrix[0, 1] = matrix[1, 0] = value

@@ -21,8 +21,7 @@ CRASHES = ("pdist", "grid_sample", "ctc_loss")
 
 # What may differ where both have an answer, or where only PyTorch has one; with the reason.
 KNOWN = {
-    "F.conv1d F.conv2d F.conv3d conv2d convolution":
-        "no input channels: PyTorch's result has no output channels either; ours are the bias",
+    "F.conv1d F.conv2d F.conv3d conv2d convolution": "no input channels: PyTorch's result has no output channels either; ours are the bias",
     "linalg.matrix_norm linalg.norm linalg.cond": "norms of nothing by singular values are refused",
     "F.batch_norm F.instance_norm": "no channels: a weight of another size is refused here",
     "F.group_norm group_norm": "nobody's gradient is None here, NaN there",
@@ -32,7 +31,7 @@ KNOWN = {
     "F.scaled_dot_product_attention": "a mask of another size is refused",
     "F.adaptive_avg_pool2d": "a mean of nothing is refused, also where the result has size 1",
     "bincount": "weights of another size are refused",
-}  # fmt: skip
+}
 ALLOWED = {name for names in KNOWN for name in names.split()}
 
 # An error that a rule raises has one of these types; anything else came from inside.
@@ -60,9 +59,7 @@ def emptied(row: Row) -> Iterator[list[np.ndarray]]:
         gone = np.take(first, [], axis=axis)
         yield [gone, *arrays[1:]]
         alike = [
-            np.take(a, [], axis=axis)
-            if a.ndim == first.ndim and a.shape[axis] == first.shape[axis]
-            else a
+            np.take(a, [], axis=axis) if a.ndim == first.ndim and a.shape[axis] == first.shape[axis] else a
             for a in arrays[1:]
         ]
         if arrays[1:]:
@@ -87,25 +84,19 @@ def test_nothing_gives_what_pytorch_gives(name: str) -> None:
     assert not bad, "\n".join(bad)
 
 
-CLASSES = [
-    ((0, 0), (0,)), ((0, 4), (0,)), ((2, 0), (2, 0)), ((0, 4), (0, 4)), ((0, 0, 3), (0, 3)), ((2, 0), (2,)),
-]  # fmt: skip
+CLASSES = [((0, 0), (0,)), ((0, 4), (0,)), ((2, 0), (2, 0)), ((0, 4), (0, 4)), ((0, 0, 3), (0, 3)), ((2, 0), (2,))]
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("shapes", CLASSES, ids=str)
-def test_cross_entropy_of_no_samples_or_no_classes(
-    shapes: tuple, reduction: str, smoothing: float
-) -> None:
+def test_cross_entropy_of_no_samples_or_no_classes(shapes: tuple, reduction: str, smoothing: float) -> None:
     results = []
     for lib in (rl, torch):
         kind = lib.float32 if shapes[0] == shapes[1] else lib.int64
         x, target = lib.ones(*shapes[0]), lib.zeros(*shapes[1], dtype=kind)
         try:
-            loss = lib.nn.functional.cross_entropy(
-                x, target, reduction=reduction, label_smoothing=smoothing
-            )
+            loss = lib.nn.functional.cross_entropy(x, target, reduction=reduction, label_smoothing=smoothing)
             results.append([loss.numpy()])
         except Exception as error:
             results.append([error])

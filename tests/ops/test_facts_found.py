@@ -36,7 +36,7 @@ class Samples:
     def __init__(self) -> None:
         self.calls: dict[str, list[tuple[list[Any], dict]]] = {}
 
-    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]) -> Any:  # fmt: skip
+    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]) -> Any:
         kept = self.calls.setdefault(kernel.name, [])
         if len(kept) < SAMPLES and any(isinstance(a, np.ndarray) for a in arrays):
             kept.append(([_copy(a) for a in arrays], dict(attrs)))
@@ -71,8 +71,7 @@ def _sampled(part: int) -> dict[str, list[tuple[list[Any], dict]]]:
     for row in _rows(part):
         for kind in row.dtypes[:1]:
             tensors = [
-                rl.tensor(a, requires_grad=spec.grad and row.grad)
-                for spec, a in zip(row.specs(), row.arrays(kind))
+                rl.tensor(a, requires_grad=spec.grad and row.grad) for spec, a in zip(row.specs(), row.arrays(kind))
             ]
             with listening(samples):
                 out = [t for t in flat(call(rl, row, tensors)) if isinstance(t, rl.Tensor)]
@@ -105,12 +104,7 @@ def _shared(kernel: Kernel, arrays: list[Any], attrs: dict, out: Any) -> bool:
     said = kernel.mutates(arrays, attrs) if callable(kernel.mutates) else kernel.mutates
     operands = [a for i, a in enumerate(arrays) if isinstance(a, np.ndarray) and i not in set(said)]
     outs = out if isinstance(out, tuple) else (out,)
-    return any(
-        np.may_share_memory(o, a)
-        for o in outs
-        if isinstance(o, np.ndarray) and o.size
-        for a in operands
-    )
+    return any(np.may_share_memory(o, a) for o in outs if isinstance(o, np.ndarray) and o.size for a in operands)
 
 
 def _found(kernel: Kernel, calls: list[tuple[list[Any], dict]]) -> set[str]:
@@ -187,6 +181,6 @@ def test_products_of_infinities_do_not_warn() -> None:
     for kind in (rl.float32, rl.float64, rl.complex64):
         x, y = rl.ones(17, 40).to(kind), rl.ones(40, 5).to(kind)
         x[0, 0], x[1, 1], y[0, 0], y[-1, -1] = float("inf"), float("-inf"), 0.0, float("inf")
-        for found in (x @ y, x.t().contiguous().t() @ y, x @ y[:, 0], x[0] @ y[:, 0], x[None] @ y[None]):  # fmt: skip
+        for found in (x @ y, x.t().contiguous().t() @ y, x @ y[:, 0], x[0] @ y[:, 0], x[None] @ y[None]):
             assert found.isnan().any()
         assert rl.einsum("ij,jk->ik", x, y).isnan().any()

@@ -36,16 +36,13 @@ def test_per_tensor(kind: str, zero: int) -> None:
 def test_scale_and_zero_point_as_tensors() -> None:
     def run(lib: Any) -> Any:
         point = lib.tensor(2, dtype=lib.int32)
-        return lib.fake_quantize_per_tensor_affine(
-            lib.linspace(-1, 1, 9), lib.tensor(0.1), point, -4, 4
-        ).numpy()
+        return lib.fake_quantize_per_tensor_affine(lib.linspace(-1, 1, 9), lib.tensor(0.1), point, -4, 4).numpy()
 
     np.testing.assert_allclose(*_both(run), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "scale, point",
-    [(0.1, 300), ([0.1], [-5]), (0.1, 3.7), (0.1, -3.7), ([0.1, 0.2], [1, 2]), (0.1, [1, 2])],
+    "scale, point", [(0.1, 300), ([0.1], [-5]), (0.1, 3.7), (0.1, -3.7), ([0.1, 0.2], [1, 2]), (0.1, [1, 2])]
 )
 def test_tensors_are_not_held_to_the_grid(scale: Any, point: Any) -> None:
     """Nothing of them is read on the host."""
@@ -66,9 +63,7 @@ def test_tensors_are_not_held_to_the_grid(scale: Any, point: Any) -> None:
 def test_tensors_are_part_of_a_program() -> None:
     x, scale = rushlight.randn(8), rushlight.tensor(0.1)
     zero = rushlight.tensor(3, dtype=rushlight.int32)
-    step = rushlight.compile(
-        lambda t: rushlight.fake_quantize_per_tensor_affine(t, scale, zero, 0, 15), fullgraph=True
-    )
+    step = rushlight.compile(lambda t: rushlight.fake_quantize_per_tensor_affine(t, scale, zero, 0, 15), fullgraph=True)
     for by in (1, 2, 3, 4):
         wanted = rushlight.fake_quantize_per_tensor_affine(x * by, scale, zero, 0, 15)
         np.testing.assert_array_equal(step(x * by).numpy(), wanted.numpy())

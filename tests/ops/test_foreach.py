@@ -38,9 +38,7 @@ def test_norms_agree_with_torch(order, dtype, device):
     mine, theirs = lists(rl, dtype=dtype, device=device), lists(torch, dtype=dtype)
     rtol = 1e-2 if dtype == "bfloat16" else 1e-5
     check(rl._foreach_norm(mine, order), torch._foreach_norm(theirs, order), rtol)
-    total, wanted = (
-        lib.nn.utils.get_total_norm(t, order) for lib, t in ((rl, mine), (torch, theirs))
-    )
+    total, wanted = (lib.nn.utils.get_total_norm(t, order) for lib, t in ((rl, mine), (torch, theirs)))
     check([total], [wanted], rtol)
     wide = [lib._foreach_norm(t, order, lib.float64) for lib, t in ((rl, mine), (torch, theirs))]
     check(*wide, 1e-6 if dtype != "bfloat16" else 1e-2)
@@ -88,10 +86,7 @@ def test_lists_that_torch_refuses():
         for bad, words in (
             (lambda lib=lib: lib._foreach_add([], 1), "at least one tensor"),
             (lambda lib=lib, a=a: lib._foreach_add(a, [1, 2, 3]), "same number of elements"),
-            (
-                lambda lib=lib, a=a: lib._foreach_add(a, a[:1]),
-                "same number of tensors, got 2 and 1",
-            ),
+            (lambda lib=lib, a=a: lib._foreach_add(a, a[:1]), "same number of tensors, got 2 and 1"),
         ):
             with pytest.raises(RuntimeError, match=words):
                 bad()

@@ -22,9 +22,7 @@ def pair(a, grad: bool = False):
 
 
 def close(ours, theirs, tol: float = 1e-6) -> None:
-    np.testing.assert_allclose(
-        ours.detach().numpy(), theirs.detach().numpy(), rtol=tol, atol=tol, equal_nan=True
-    )
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=tol, atol=tol, equal_nan=True)
 
 
 def rand(*shape: int, dtype: str = "float32"):
@@ -46,10 +44,7 @@ def test_functional_has_torchs_names() -> None:
     missing = [
         n
         for n in dir(TF)
-        if not n.startswith("_")
-        and callable(getattr(TF, n))
-        and n not in _ABSENT
-        and not hasattr(F, n)
+        if not n.startswith("_") and callable(getattr(TF, n)) and n not in _ABSENT and not hasattr(F, n)
     ]
     assert not missing
 

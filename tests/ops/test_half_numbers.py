@@ -78,7 +78,7 @@ CASES: dict[str, Callable[..., Any]] = {
 # What our GPU kernels compute in float32 and round once, where PyTorch's round each step; and a sum in another order.
 ROUNDED_ONCE_ON_A_GPU = {"xlogy", "baddbmm", "foreach mul_", "grad / 0-d"}
 # What PyTorch rounds twice on aarch64, the product and the sum, and once on x86-64; we round once on both.
-ROUNDED_TWICE_ON_AARCH64 = {"add alpha", "add_ alpha", "sub alpha", "add n alpha", "rsub alpha", "foreach add_"}  # fmt: skip
+ROUNDED_TWICE_ON_AARCH64 = {"add alpha", "add_ alpha", "sub alpha", "add n alpha", "rsub alpha", "foreach add_"}
 
 
 def _slope(x: Any, loss: Callable[[Any], Any]) -> Any:
@@ -95,10 +95,7 @@ def _in_place(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -
 
 def result(library: Any, case: str, dtype: str, device: str, compiled: bool = False) -> Any:
     wide = library.arange(1, 2049, dtype=library.float32) * 0.0137 - 20.01
-    x, y = (
-        wide.to(getattr(library, dtype)).to(device),
-        (wide * 0.37 + 3.1).to(getattr(library, dtype)).to(device),
-    )
+    x, y = (wide.to(getattr(library, dtype)).to(device), (wide * 0.37 + 3.1).to(getattr(library, dtype)).to(device))
     z = library.tensor(NUMBER)
 
     def call(x: Any, y: Any) -> Any:
@@ -132,13 +129,9 @@ def test_the_bits_are_pytorchs(case: str, dtype: str, device: str) -> None:
         np.testing.assert_array_equal(ours, there)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if "grad" not in c and "foreach" not in c and "out" not in c]
-)
+@pytest.mark.parametrize("case", [c for c in CASES if "grad" not in c and "foreach" not in c and "out" not in c])
 def test_compiled_is_eager(case: str, device: str) -> None:
-    (_, eager), (_, compiled) = (
-        as_text(result(rushlight, case, "bfloat16", device, c)) for c in (False, True)
-    )
+    (_, eager), (_, compiled) = (as_text(result(rushlight, case, "bfloat16", device, c)) for c in (False, True))
     # a generated kernel of a GPU rounds several steps once
     np.testing.assert_allclose(compiled, eager, rtol=2**-7 if device == "cuda" else 0, atol=0)
 
@@ -188,14 +181,7 @@ def test_layers_of_images_agree_with_pytorch(name: str, kind: str, mixed: bool) 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
 def test_limits_are_rounded_before_they_are_compared_with(kind: str) -> None:
-    for low, high in (
-        (-0.1, 0.1),
-        (None, 0.3),
-        (0.7, None),
-        (1, 3),
-        (-60000.0, 0.1),
-        (None, float("inf")),
-    ):
+    for low, high in ((-0.1, 0.1), (None, 0.3), (0.7, None), (1, 3), (-60000.0, 0.1), (None, float("inf"))):
         found = []
         for lib in (rushlight, torch):
             x = lib.tensor([-0.1, 0.1, 0.3, 0.7, 2.0, float("nan")]).to(getattr(lib, kind))

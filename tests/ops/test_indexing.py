@@ -235,9 +235,7 @@ def indices(draw: Any) -> tuple[tuple[int, ...], Any]:
     items: list[Any] = []
     dim = 0
     while dim < len(shape):
-        kind = draw(
-            st.sampled_from(["int", "slice", "none", "tensor", "mask", "bool", "stop", "int0"])
-        )
+        kind = draw(st.sampled_from(["int", "slice", "none", "tensor", "mask", "bool", "stop", "int0"]))
         n = shape[dim]
         if kind == "stop":
             items.append(...)
@@ -263,9 +261,7 @@ def indices(draw: Any) -> tuple[tuple[int, ...], Any]:
             items.append(slice(draw(bound), draw(bound), draw(st.none() | st.integers(1, 3))))
         elif kind == "tensor":
             size = draw(st.sampled_from([1, common]))
-            items.append(
-                ("t", draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size)))
-            )
+            items.append(("t", draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size))))
         else:
             marks = [i < common for i in range(n)] if n >= common else [False] * n
             items.append(("t", draw(st.permutations(marks)) if n else slice(None)))
@@ -341,10 +337,7 @@ WRONG: list[tuple[str, str]] = [
     ("x.index_select(0, i([5]))", "index out of range in self"),
     ("x.index_add(0, i([0, 0]), x)", "index_add_(): Number of indices (2) should be equal to"),
     ("x.index_add(0, i([4]), x[:1])", "index 4 is out of bounds for dimension 0 with size 3"),
-    (
-        "x.index_put((i([0, 1]),), x[:, :2], accumulate=True)",
-        "shape mismatch: value tensor of shape [3, 2]",
-    ),
+    ("x.index_put((i([0, 1]),), x[:, :2], accumulate=True)", "shape mismatch: value tensor of shape [3, 2]"),
     ("x.index_copy(0, i([0, 1]), x)", "index_copy_(): Number of indices (2) should be equal to"),
     ("x.index_fill(0, i([7]), 1)", "index 7 is out of bounds for dimension 0 with size 3"),
     ("x.take(i([12]))", "out of range: tried to access index 12 on a tensor of 12 elements."),
@@ -352,20 +345,14 @@ WRONG: list[tuple[str, str]] = [
     ("x.masked_scatter(x > 5, x[:1])", "Number of elements of source < number of ones in mask"),
     ("lib.unravel_index(i([1]), (2, 2.0))", "expected 'shape' sequence to only contain ints"),
     ("lib.nonzero(x, out=x.clone())", "nonzero: Expected out tensor to have scalar type Long"),
-    (
-        "F.embedding_bag(i([[0, 3]]), x, padding_idx=0)",
-        "embedding_bag: Expected idx >= 0 && idx < num",
-    ),
+    ("F.embedding_bag(i([[0, 3]]), x, padding_idx=0)", "embedding_bag: Expected idx >= 0 && idx < num"),
     ("F.embedding_bag(i([[-1]]), x, mode='max')", "embedding_bag: Expected idx >= 0 && idx < num"),
     ("F.interpolate(i([[[1, 2]]]), 4)", '"compute_indices_weights_nearest" not implemented for'),
     ("F.one_hot(i([-1]))", "Class values must be non-negative."),
     ("F.one_hot(i([3]), 2)", "Class values must be smaller than num_classes."),
     ("lib.cat([])", "torch.cat(): expected a non-empty list of Tensors"),
     ("lib.cat([x, x[0]])", "Tensors must have same number of dimensions: got 2 and 1"),
-    (
-        "lib.cat([x, x[:, :2]])",
-        "Sizes of tensors must match except in dimension 0. Expected size 4",
-    ),
+    ("lib.cat([x, x[:, :2]])", "Sizes of tensors must match except in dimension 0. Expected size 4"),
     ("lib.stack([x, x[0]])", "stack expects each tensor to be equal size, but got [3, 4] at entry"),
     ("x.split([1, 1])", "split_with_sizes expects split_sizes to sum exactly to 3"),
     ("x.chunk(0)", "chunk expects `chunks` to be greater than 0, got: 0"),

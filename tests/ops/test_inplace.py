@@ -22,9 +22,7 @@ def close(ours: Any, theirs: Any) -> None:
     assert (ours is None) == (theirs is None)
     if ours is not None:
         assert tuple(ours.shape) == tuple(theirs.shape)
-        np.testing.assert_allclose(
-            ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9, atol=1e-11
-        )
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9, atol=1e-11)
 
 
 # What is differentiated is `y`; `x` and `z` are leaves of (3, 4).
@@ -80,9 +78,7 @@ def test_second_gradients_agree(program: str) -> None:
     for lib in LIBS:
         out, x, z = made(lib, program)
         out = out.double()
-        first = lib.autograd.grad(
-            (out * out * out).sum(), (x, z), create_graph=True, allow_unused=True
-        )
+        first = lib.autograd.grad((out * out * out).sum(), (x, z), create_graph=True, allow_unused=True)
         total = sum((g * g).sum() for g in first if g is not None)
         second = lib.autograd.grad(total, (x, z), allow_unused=True)
         results.append((*first, *second))
@@ -109,29 +105,23 @@ ERRORS = {  # `x` is a leaf of (3,)
     "lib.ones(3).add_(lib.ones(2))": "The size of tensor a (3) must match the size of tensor b (2) at non-singleton",
     "lib.arange(3).add_(1.5)": "result type Float can't be cast to the desired output type Long",
     "lib.ones(3).copy_(lib.ones(2, 3))": "output with shape [3] doesn't match the broadcast shape [2, 3]",
-    "y = x.clone()\nwith lib.no_grad(): v = y[:1]\nv.add_(1)":
-        "A view was created in no_grad mode and is being modified inplace with grad mode",
+    "y = x.clone()\nwith lib.no_grad(): v = y[:1]\nv.add_(1)": "A view was created in no_grad mode and is being modified inplace with grad mode",
     "x.clone().split(2)[0].mul_(2)": "Output 0 of Split is a view and is being modified inplace. This view is the output of a",
     "x.clone().chunk(3)[1].mul_(2)": "Output 1 of Split is a view and is being modified inplace. This view is the output of a",
     "[*x.clone()][1].mul_(2)": "Output 1 of Unbind is a view and is being modified inplace. This view is the output of a",
     "x.clone().view(3, 1).unbind()[1][:1].mul_(2)": "Output 0 of Slice is a view and is being modified inplace. This view is the",
-    "y = x.clone(); v = y.unbind()[2]; y.mul_(2); v * 2":
-        "Output 2 of Unbind is a view and its base or another view of its base has been modified inplace.",
-    "y = lib.ones(3)\nwith lib.no_grad(): v = y[:1]\ny.mul_(x); assert v.requires_grad; v * 2":
-        "A view was created in no_grad mode and its base or another view of its base has been modified inplace with",
-    "y = x.clone()\nwith lib.inference_mode(): v = y[:1]\nv.mul_(2)":
-        "A view was created in inference mode and is being modified inplace in normal mode.",
+    "y = x.clone(); v = y.unbind()[2]; y.mul_(2); v * 2": "Output 2 of Unbind is a view and its base or another view of its base has been modified inplace.",
+    "y = lib.ones(3)\nwith lib.no_grad(): v = y[:1]\ny.mul_(x); assert v.requires_grad; v * 2": "A view was created in no_grad mode and its base or another view of its base has been modified inplace with",
+    "y = x.clone()\nwith lib.inference_mode(): v = y[:1]\nv.mul_(2)": "A view was created in inference mode and is being modified inplace in normal mode.",
     "class F(lib.autograd.Function):\n  forward = lambda ctx, x: x.view_as(x)\n  backward = lambda ctx, g: g\n"
-    "F.apply(x.clone()).mul_(2)":
-        "Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function",
+    "F.apply(x.clone()).mul_(2)": "Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function",
     "class F(lib.autograd.Function):\n  forward = lambda ctx, x: x\n  backward = lambda ctx, g: g\n"
-    "y = x.clone(); v = F.apply(y); y.mul_(2); v.grad_fn":
-        "Output 0 of F is a view and its base or another view of its base has been modified inplace.",
+    "y = x.clone(); v = F.apply(y); y.mul_(2); v.grad_fn": "Output 0 of F is a view and its base or another view of its base has been modified inplace.",
     "x.clone().requires_grad_(False)": "you can only change requires_grad flags of leaf variables.",
     "x[0].detach_()": "Can't detach views in-place. Use detach() instead.",
     "y = x.exp().sum(); y.backward(); y.backward()": "Trying to backward through the graph a second time",
     "x.resize_(2)": "cannot resize variables that require grad",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("program", ERRORS)

@@ -44,12 +44,10 @@ def test_values_and_memory(device, how, dtype, view):
         pytest.skip("a float cannot be written into an integer")
     kind = getattr(torch, dtype)
     whole = numbers(6, 7, 7, dtype=kind)
-    windows = {"dense": whole[0], "transposed": whole[1].t(), "part": whole[:, :6, 1][:, :6],
-               "odd": whole[3, :5, 2:]}  # fmt: skip
+    windows = {"dense": whole[0], "transposed": whole[1].t(), "part": whole[:, :6, 1][:, :6], "odd": whole[3, :5, 2:]}
     expected_of, x = windows[view].clone(), None
     place = whole.to(device)
-    x = {"dense": place[0], "transposed": place[1].t(), "part": place[:, :6, 1][:, :6],
-         "odd": place[3, :5, 2:]}[view]  # fmt: skip
+    x = {"dense": place[0], "transposed": place[1].t(), "part": place[:, :6, 1][:, :6], "odd": place[3, :5, 2:]}[view]
     y = numbers(*x.shape, dtype=kind)
     if x.shape[0] != x.shape[1]:
         pytest.skip("not square") if "transpose" in how else None
@@ -67,9 +65,7 @@ def test_values_and_memory(device, how, dtype, view):
     out = CHANGES[how](x, y.to(device))
     assert out is x and x.data_ptr() == start
     tol = {"float16": 5e-3, "bfloat16": 4e-2}.get(dtype, 1e-6)
-    np.testing.assert_allclose(
-        x.double().cpu().numpy(), expected.double().numpy(), rtol=tol, atol=tol
-    )
+    np.testing.assert_allclose(x.double().cpu().numpy(), expected.double().numpy(), rtol=tol, atol=tol)
 
 
 def test_gradients_pass_through(device):

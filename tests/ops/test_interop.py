@@ -19,7 +19,7 @@ torch.ones(2).__array__().dtype | np.isnan(torch.ones(2)) | np.equal(torch.ones(
 torch.from_dlpack(np.arange(3.)) | torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(3))) | np.from_dlpack(torch.arange(4)).sum() | torch.from_dlpack(torch.ones(2)) | torch.from_dlpack(3)
 torch.ones(2, requires_grad=True).__dlpack__() | torch.ones(2).__dlpack_device__()[1] | hasattr(torch.ones(2), '__cuda_array_interface__') | torch.arange(3).tolist() | torch.tensor(3).__index__() | [10, 20, 30][torch.tensor(1)]
 round(float(torch.tensor(2.7))) | int(torch.tensor(2.7)) | f'{torch.tensor(2.71828):.2f}' | torch.tensor([1., 2.]).__array__(np.float64).dtype | complex(torch.tensor(1j)) | len(torch.ones(3, 2))
-"""  # fmt: skip
+"""
 
 
 def cases() -> list[str]:

@@ -69,9 +69,7 @@ assert callable(conv2d) and callable(det)
 assert "inverse" in dir(rushlight.Tensor)
 """
     _alone(code)
-    loaded = _alone(
-        "import rushlight, sys; dir(rushlight); print('rushlight.operators.layers.conv' in sys.modules)"
-    )
+    loaded = _alone("import rushlight, sys; dir(rushlight); print('rushlight.operators.layers.conv' in sys.modules)")
     assert loaded == "False\n"
 
 

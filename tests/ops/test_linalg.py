@@ -95,9 +95,7 @@ def test_messages(case: Any) -> None:
 
 @pytest.mark.parametrize("n", [2, 40, 200])
 @pytest.mark.parametrize("batch", [(), (3,)], ids=["one", "several"])
-def test_matrices_without_an_answer_are_refused_on_every_device(
-    device: str, n: int, batch: tuple
-) -> None:
+def test_matrices_without_an_answer_are_refused_on_every_device(device: str, n: int, batch: tuple) -> None:
     good = rl.eye(n).expand(*batch, n, n).clone()
     bad = good.clone()
     bad[..., 1, 1] = 0
@@ -106,7 +104,7 @@ def test_matrices_without_an_answer_are_refused_on_every_device(
         rl.linalg.inv: "linalg.inv: " + element + "The diagonal element 2 is zero",
         rl.linalg.cholesky: "linalg.cholesky: " + element + ".*the leading minor of order 2 is",
         lambda a: rl.linalg.solve(a, a): "torch.linalg.solve: " + element + ".*is singular",
-    }.items():  # fmt: skip
+    }.items():
         call(good.to(device))
         with pytest.raises(rl.linalg.LinAlgError, match=words):
             call(bad.to(device))

@@ -111,7 +111,7 @@ def test_masked_tensors(name: str) -> None:
 
 
 @pytest.mark.usefixtures("_quiet")
-@pytest.mark.parametrize("name", ["itself", "multiply", "exp", "amax", "prod", "mean", "softmax", "to_tensor"])  # fmt: skip
+@pytest.mark.parametrize("name", ["itself", "multiply", "exp", "amax", "prod", "mean", "softmax", "to_tensor"])
 def test_gradients_of_masked_tensors(name: str) -> None:
     said = []
     for lib in LIBS:

@@ -34,9 +34,7 @@ def _layers(lib: Any, x: Any, w: Any) -> dict[str, Any]:
         "layer_norm": lambda: F.layer_norm(x.transpose(1, 2), (4,), w, w),
         "layer_norm, no bias": lambda: F.layer_norm(x.transpose(1, 2), (4,), w),
         "layer_norm, bias only": lambda: F.layer_norm(x.transpose(1, 2), (4,), None, w),
-        "layer_norm, one of both": lambda: F.layer_norm(
-            x.transpose(1, 2), (4,), w.to(x.dtype), w
-        ),
+        "layer_norm, one of both": lambda: F.layer_norm(x.transpose(1, 2), (4,), w.to(x.dtype), w),
         "group_norm": lambda: F.group_norm(x, 2, w, w),
         "batch_norm": lambda: F.batch_norm(x, w * 0, w + 0, w, w, True),
         "batch_norm, eval": lambda: F.batch_norm(x, w * 0, w, w, w),
@@ -46,7 +44,7 @@ def _layers(lib: Any, x: Any, w: Any) -> dict[str, Any]:
         "embedding_bag": lambda: F.embedding_bag(
             lib.tensor([[0]]), x[0], per_sample_weights=w[:1].view(1, 1), mode="sum"
         ),
-    }  # fmt: skip
+    }
 
 
 def _said(call: Any) -> str:
@@ -64,9 +62,7 @@ def test_as_pytorch(cases: Any, kinds: tuple[str, str]) -> None:
         {
             name: _said(call)
             for name, call in cases(
-                lib,
-                lib.ones(2, 4, 3, dtype=getattr(lib, kinds[0])),
-                lib.ones(4, dtype=getattr(lib, kinds[1])),
+                lib, lib.ones(2, 4, 3, dtype=getattr(lib, kinds[0])), lib.ones(4, dtype=getattr(lib, kinds[1]))
             ).items()
         }
         for lib in (rushlight, torch)
@@ -79,10 +75,7 @@ def test_without_half_precision(kinds: tuple[str, str]) -> None:
     def said(lib: Any) -> list[str]:
         x, y = (lib.ones(2, 3, dtype=getattr(lib, k)) for k in kinds)
         margin = lib.nn.functional.multi_margin_loss
-        return [
-            _said(lambda: lib.cdist(x, y)),
-            _said(lambda: margin(x, lib.tensor([0, 1]), weight=y[0])),
-        ]
+        return [_said(lambda: lib.cdist(x, y)), _said(lambda: margin(x, lib.tensor([0, 1]), weight=y[0]))]
 
     assert said(rushlight) == said(torch)
 
@@ -94,8 +87,6 @@ def test_layers_of_half_precision_refuse_wide_inputs() -> None:
         norm(rushlight.ones(2, 4))
     with rushlight.autocast("cpu"):
         loss = rushlight.nn.functional.cross_entropy(
-            rushlight.ones(2, 4, dtype=rushlight.bfloat16),
-            rushlight.tensor([0, 1]),
-            rushlight.ones(4),
+            rushlight.ones(2, 4, dtype=rushlight.bfloat16), rushlight.tensor([0, 1]), rushlight.ones(4)
         )
     assert loss.dtype == rushlight.float32

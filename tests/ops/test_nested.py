@@ -53,9 +53,7 @@ def names(t):
     """What the expressions use, made by one of the two packages."""
     a, b = t.arange(6.0).view(2, 3), t.arange(9.0).view(3, 3)
     dense = t.arange(24.0).view(2, 4, 3)
-    h = t.nested.nested_tensor(
-        [t.arange(16.0).view(2, 8) / 9, t.arange(24.0).view(3, 8) / 7], layout=t.jagged
-    )
+    h = t.nested.nested_tensor([t.arange(16.0).view(2, 8) / 9, t.arange(24.0).view(3, 8) / 7], layout=t.jagged)
     return {
         "torch": t, "F": t.nn.functional, "a": a, "b": b, "dense": dense, "w": t.arange(6.0).view(2, 3) / 5,
         "w8": t.arange(16.0).view(8, 2), "x": t.nested.nested_tensor([a, b], layout=t.jagged),
@@ -114,9 +112,7 @@ def test_gradients_are_those_of_pytorch(layout):
         y = F.gelu(F.linear(x, w))
         F.softmax(y, -1).to_padded_tensor(0.0).square().sum().backward()
         leaf = parts[0].clone().requires_grad_()
-        t.nested.as_nested_tensor([leaf, parts[1]], layout=form).mul(2).to_padded_tensor(
-            0.0
-        ).sum().backward()
+        t.nested.as_nested_tensor([leaf, parts[1]], layout=form).mul(2).to_padded_tensor(0.0).sum().backward()
         return told([x.grad, w.grad, leaf.grad], t), x.is_leaf, y.requires_grad, y.is_leaf
 
     ours, theirs = run(rushlight), run(torch)
@@ -124,9 +120,7 @@ def test_gradients_are_those_of_pytorch(layout):
 
 
 def test_autograd_grad_of_a_nested_tensor_is_nested():
-    x = rushlight.nested.nested_tensor(
-        [[1.0, 2.0], [3.0]], layout=rushlight.jagged, requires_grad=True
-    )
+    x = rushlight.nested.nested_tensor([[1.0, 2.0], [3.0]], layout=rushlight.jagged, requires_grad=True)
     (g,) = rushlight.autograd.grad((x * x).sum(), [x])
     assert g.is_nested and g.values().tolist() == [2.0, 4.0, 6.0]
     assert g.shape == x.shape and (x + 1).size(1) == x.size(1) != 2
@@ -135,9 +129,7 @@ def test_autograd_grad_of_a_nested_tensor_is_nested():
 def test_layers_train_on_nested_tensors_as_on_their_parts():
     rushlight.manual_seed(0)
     nn = rushlight.nn
-    net = nn.Sequential(
-        nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.ReLU(), nn.Dropout(0.0)
-    )
+    net = nn.Sequential(nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.ReLU(), nn.Dropout(0.0))
     ids = [[1, 2, 3], [4], [5, 6]]
     out = net(rushlight.nested.nested_tensor(ids, layout=rushlight.jagged))
     for part, row in zip(out.unbind(), ids, strict=True):
@@ -166,12 +158,7 @@ def test_a_file_whose_parts_lie_outside_is_refused():
     from rushlight.io.errors import CorruptFileError
 
     values, far = rushlight.ones(3), rushlight.tensor([0, 2, 9])
-    for fields in (
-        {"values": values, "offsets": far},
-        {"values": values},
-        [],
-        {"values": values, "offsets": -far},
-    ):
+    for fields in ({"values": values, "offsets": far}, {"values": values}, [], {"values": values, "offsets": -far}):
         with pytest.raises(CorruptFileError):
             files.jagged(fields)
     with pytest.raises(CorruptFileError):

@@ -46,7 +46,7 @@ FIRST = ("std_mean", "var_mean")
 
 def answers(lib: Any, call: str, rows: list[list[float]], dtype: str, dim: int) -> Any:
     names = {"torch": lib, "F": lib.nn.functional, "D": dim, "inf": inf}
-    names |= {"x": lib.tensor(rows, dtype=getattr(lib, dtype)), "t": lib.tensor([0, 1, 2]), "i": lib.tensor([0, 2, 2])}  # fmt: skip
+    names |= {"x": lib.tensor(rows, dtype=getattr(lib, dtype)), "t": lib.tensor([0, 1, 2]), "i": lib.tensor([0, 2, 2])}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

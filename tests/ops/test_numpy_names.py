@@ -54,9 +54,7 @@ def test_unsqueeze_says_that_dim_is_missing():
             t.ones(2).unsqueeze()
 
 
-@pytest.mark.parametrize(
-    "name", ["sum", "mean", "argmax", "argmin", "unsqueeze", "softmax", "diff", "amax"]
-)
+@pytest.mark.parametrize("name", ["sum", "mean", "argmax", "argmin", "unsqueeze", "softmax", "diff", "amax"])
 def test_both_names_at_once_are_refused(name):
     for t in (torch, rushlight):
         with pytest.raises(TypeError):

@@ -93,9 +93,7 @@ def assert_same(row: Row, ours: Any, theirs: Any, dtype: str) -> None:
         if row.compare is not None:
             row.compare(host(g), host(w))
         elif not row.nondet:
-            near = max(
-                tol, TOLERANCE.get(str(w.dtype).split(".")[1], 0)
-            )  # a row may ask for a dtype
+            near = max(tol, TOLERANCE.get(str(w.dtype).split(".")[1], 0))  # a row may ask for a dtype
             np.testing.assert_allclose(host(g), host(w), rtol=near, atol=near, equal_nan=True)
 
 
@@ -254,9 +252,7 @@ def test_rows_say_which_pytorch_they_need() -> None:
     assert not any(r.too_old("2.13.0") or r.too_old("2.13.0", True) for r in ROWS)
     row = Row("narrow_copy", T(3, 4), 0, 1, 2, _grad_since="2.13")
     assert row.too_old("2.11.0") is None
-    assert row.too_old("2.9.1", gradients=True) == (
-        "PyTorch differentiates this from 2.13 on; here is 2.9.1"
-    )
+    assert row.too_old("2.9.1", gradients=True) == ("PyTorch differentiates this from 2.13 on; here is 2.9.1")
 
 
 def test_every_op_has_a_row() -> None:
@@ -270,16 +266,8 @@ def test_every_op_has_a_row() -> None:
     tape_only = {"copy_slices", "copied", "drawn", "filled", "zeroed", "lay_out"}
     tested_elsewhere = {"attention", "attention_grad", "cast", "move"}  # test_attention_fused.py
     tested_elsewhere |= {"masked_attention", "masked_attention_grad"}  # test_attention_fused.py
-    tested_elsewhere |= {
-        "seen_attention",
-        "seen_attention_grad",
-    }  # test_attention_fused.py, engine_cases.py
-    tested_elsewhere |= {
-        "linear_grads",
-        "linear_two_grads",
-        "linear_all_grads",
-        "conv_grads",
-    }  # test_joined_grads.py
+    tested_elsewhere |= {"seen_attention", "seen_attention_grad"}  # test_attention_fused.py, engine_cases.py
+    tested_elsewhere |= {"linear_grads", "linear_two_grads", "linear_all_grads", "conv_grads"}  # test_joined_grads.py
     tested_elsewhere |= {"embedding_sparse", "gather_sparse"}  # test_sparse_gradients.py
     tested_elsewhere |= {"add_scaled", "baddbmm"}  # of half precision: test_half_numbers.py
     tested_elsewhere |= {"batch_norm_learn"}  # test_batch_norm_learn.py

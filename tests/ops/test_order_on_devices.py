@@ -40,9 +40,7 @@ def same(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("shape", "dim"), SHAPES)
-def test_sorting_keeps_equal_elements_in_order(
-    shape: tuple, dim: int, dtype: str, device: str
-) -> None:
+def test_sorting_keeps_equal_elements_in_order(shape: tuple, dim: int, dtype: str, device: str) -> None:
     x, t = pair(shape, dtype, device)
     for descending in (False, True):
         got = x.sort(dim, descending)
@@ -72,10 +70,7 @@ def test_views_are_put_in_order_as_they_lie(device: str) -> None:
     x, t = pair((12, 10), "float32", device)
     same(x.t().topk(3, 0).values, t.t().topk(3, 0).values)
     same(x[1:, ::2].sort(1).indices, t[1:, ::2].sort(dim=1, stable=True).indices)
-    same(
-        x[:, :1].expand(12, 5).sort(1).indices,
-        t[:, :1].expand(12, 5).sort(dim=1, stable=True).indices,
-    )
+    same(x[:, :1].expand(12, 5).sort(1).indices, t[:, :1].expand(12, 5).sort(dim=1, stable=True).indices)
 
 
 @pytest.mark.parametrize("name", ["median", "nanmedian", "mode"])
@@ -94,11 +89,7 @@ def test_a_compiled_step_with_orders_is_one_program(device: str) -> None:
         a = a * a + module.arange(30, device=a.device)
         values, _ = a.topk(4, -1)
         low = a.topk(3, 0, largest=False).values
-        return (
-            (values * values).sum()
-            + (a.sort(1).values[:, :5] * low[:1, :5]).sum()
-            + a.kthvalue(2, 1).values.sum()
-        )
+        return (values * values).sum() + (a.sort(1).values[:, :5] * low[:1, :5]).sum() + a.kthvalue(2, 1).values.sum()
 
     t = t.clone().requires_grad_()
     want = step(torch, t)
@@ -135,14 +126,8 @@ def test_places_in_sorted_rows(device: str) -> None:
     rng = np.random.default_rng(4)
     rows, values = np.sort(rng.integers(-9, 9, (4, 20)), -1), rng.integers(-12, 12, (4, 30))
     for dtype in ("float32", "float16", "bfloat16", "int64", "uint8"):
-        ours = [
-            rl.tensor(np.abs(a)).to(getattr(rl, dtype)).sort(-1).values.to(device)
-            for a in (rows, values)
-        ]
-        theirs = [
-            torch.tensor(np.abs(a)).to(getattr(torch, dtype)).sort(-1).values
-            for a in (rows, values)
-        ]
+        ours = [rl.tensor(np.abs(a)).to(getattr(rl, dtype)).sort(-1).values.to(device) for a in (rows, values)]
+        theirs = [torch.tensor(np.abs(a)).to(getattr(torch, dtype)).sort(-1).values for a in (rows, values)]
         for right in (False, True):
             same(rl.searchsorted(*ours, right=right), torch.searchsorted(*theirs, right=right))
             got = rl.bucketize(ours[1], ours[0][1], right=right, out_int32=True)

@@ -34,9 +34,7 @@ def test_values_gradients_and_order(name, channels, dtype, device):
     out.backward(g.to(device))
     tol = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-6)
     for a, b in ((out, expected), (turned.grad, x.grad)):
-        np.testing.assert_allclose(
-            a.detach().double().cpu().numpy(), b.detach().double().numpy(), rtol=tol, atol=tol
-        )
+        np.testing.assert_allclose(a.detach().double().cpu().numpy(), b.detach().double().numpy(), rtol=tol, atol=tol)
     if device == "cuda":
         assert out.is_contiguous(memory_format=torch.channels_last)
         assert turned.grad.is_contiguous(memory_format=torch.channels_last)
@@ -49,9 +47,7 @@ def test_places_and_unpooling(device):
     turned = x.to(device).contiguous(memory_format=torch.channels_last)
     z, where = F.max_pool2d(turned, 2, return_indices=True)
     np.testing.assert_array_equal(where.cpu().numpy(), places.numpy())
-    np.testing.assert_array_equal(
-        F.max_unpool2d(z, where, 2).cpu().numpy(), F.max_unpool2d(y, places, 2).numpy()
-    )
+    np.testing.assert_array_equal(F.max_unpool2d(z, where, 2).cpu().numpy(), F.max_unpool2d(y, places, 2).numpy())
 
 
 @pytest.mark.parametrize("device", DEVICES)

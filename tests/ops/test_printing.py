@@ -20,12 +20,7 @@ def default_options():
 def show(a, dtype=None, *, default="float32", device=None, suffixes=(), **kwargs):
     a = np.asarray(a, dtype=dtype)
     return printing.format_tensor(
-        a,
-        dtype_name=a.dtype.name,
-        default_dtype_name=default,
-        device=device,
-        suffixes=list(suffixes),
-        **kwargs,
+        a, dtype_name=a.dtype.name, default_dtype_name=default, device=device, suffixes=list(suffixes), **kwargs
     )
 
 
@@ -81,9 +76,7 @@ def test_rows_wrap_and_blank_lines_part_the_blocks():
 def test_summary():
     assert show(np.arange(2000)) == "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"
     printing.set_printoptions(threshold=3, edgeitems=1)
-    assert show(np.arange(9).reshape(3, 3)) == (
-        "tensor([[0,  ..., 2],\n        ...,\n        [6,  ..., 8]])"
-    )
+    assert show(np.arange(9).reshape(3, 3)) == ("tensor([[0,  ..., 2],\n        ...,\n        [6,  ..., 8]])")
     printing.set_printoptions(edgeitems=0)
     assert show(np.arange(9, dtype="int32")) == "tensor([...], size=(9,), dtype=rushlight.int32)"
 
@@ -259,11 +252,7 @@ def test_same_dtype_marks_as_torch(default):
             t = torch.ones(shape, dtype=getattr(torch, dtype))
             assert our_text(torch, t) == repr(t)
             meta = printing.format_meta(
-                shape,
-                dtype_name=dtype,
-                default_dtype_name=default,
-                suffixes=[],
-                module="torch",
+                shape, dtype_name=dtype, default_dtype_name=default, suffixes=[], module="torch"
             )
             assert meta == repr(t.to("meta"))
     finally:

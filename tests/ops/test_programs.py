@@ -182,7 +182,7 @@ OUTS = """
     bucketize(t,t[0],out=o) isin(t,t,out=o) nan_to_num(t,out=o) float_power(t,2,out=o) heaviside(t,t,out=o) lerp(t,t,0.5,out=o) lerp(t,t,t,out=o)
     norm(t,out=o) cat([t,t],out=o) stack([t,t],out=o) add(t,t,out=o) gt(t,t,out=o) exp(t,out=o)
     linalg.inv(s,out=o) linalg.det(s,out=o) linalg.norm(t,out=o) linalg.cholesky(s,out=o) fft.fft(t,out=o) t_copy(t,out=o) logcumsumexp(t,1,out=o)
-""".split("\n")  # fmt: skip
+""".split("\n")
 CALLS = [part.strip() + "out=o)" for part in " ".join(OUTS).split("out=o)") if part.strip()]
 DTYPES = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex64")
 
@@ -210,13 +210,8 @@ def test_inference_tensors_are_not_written_to_outside(mode: str) -> None:
 def test_the_dtype_of_out(call: str) -> None:
     for dtype in DTYPES:
         pair = Pair(torch)
-        pair.run(
-            "t = torch.arange(6.0).reshape(2, 3) - 2; s = torch.eye(2); i = torch.tensor([[0, 1]])"
-        )
-        found = pair.run(
-            f"o = torch.empty(0, dtype=torch.{dtype}); t1 = torch.{call}",
-            ("stride", "is_contiguous"),
-        )
+        pair.run("t = torch.arange(6.0).reshape(2, 3) - 2; s = torch.eye(2); i = torch.tensor([[0, 1]])")
+        found = pair.run(f"o = torch.empty(0, dtype=torch.{dtype}); t1 = torch.{call}", ("stride", "is_contiguous"))
         assert found is None, f"{dtype}: {found}"
 
 

@@ -19,18 +19,7 @@ NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat1
          "float64", "complex64", "complex128"]  # fmt: skip
 FORMS = ["dim", "0-d"]
 NUMBERS = [True, 2, 2.5, 1 + 2j]
-OPS = [
-    "add",
-    "mul",
-    "true_divide",
-    "sub",
-    "pow",
-    "maximum",
-    "floor_divide",
-    "remainder",
-    "eq",
-    "atan2",
-]
+OPS = ["add", "mul", "true_divide", "sub", "pow", "maximum", "floor_divide", "remainder", "eq", "atan2"]
 
 
 def operand(lib: Any, name: str, form: str) -> Any:
@@ -59,9 +48,7 @@ def test_promote_types(a: str, b: str) -> None:
     ours = rl.promote_types(getattr(rl, a), getattr(rl, b))
     theirs = torch.promote_types(getattr(torch, a), getattr(torch, b))
     assert label(ours) == label(theirs)
-    assert rl.can_cast(getattr(rl, a), getattr(rl, b)) == torch.can_cast(
-        getattr(torch, a), getattr(torch, b)
-    )
+    assert rl.can_cast(getattr(rl, a), getattr(rl, b)) == torch.can_cast(getattr(torch, a), getattr(torch, b))
 
 
 @pytest.mark.parametrize("form_a", FORMS)
@@ -70,9 +57,7 @@ def test_promote_types(a: str, b: str) -> None:
 def test_result_type_of_tensors(a: str, form_a: str, form_b: str) -> None:
     for b in NAMES:
         got = result(lambda b=b: rl.result_type(operand(rl, a, form_a), operand(rl, b, form_b)))
-        want = result(
-            lambda b=b: torch.result_type(operand(torch, a, form_a), operand(torch, b, form_b))
-        )
+        want = result(lambda b=b: torch.result_type(operand(torch, a, form_a), operand(torch, b, form_b)))
         assert got == want, (a, form_a, b, form_b)
 
 
@@ -135,9 +120,7 @@ def test_in_place_keeps_or_refuses(op: str, a: str, b: Any, form: str) -> None:
 
 @settings(max_examples=120, deadline=None)
 @given(
-    op=st.sampled_from(
-        ["__add__", "__mul__", "__sub__", "__truediv__", "__rsub__", "__rtruediv__"]
-    ),
+    op=st.sampled_from(["__add__", "__mul__", "__sub__", "__truediv__", "__rsub__", "__rtruediv__"]),
     a=st.sampled_from(["uint8", "int8", "int16", "int32", "int64", "float32", "float64"]),
     values=st.lists(st.integers(1, 100), min_size=2, max_size=2),
     number=st.one_of(st.integers(-300, 300), st.floats(-3, 3, width=16)),

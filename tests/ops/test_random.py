@@ -39,7 +39,7 @@ torch.rand_like(torch.ones(2, 3).t()) | torch.empty(3, 4).t().uniform_() | torch
 torch.rand(2, generator=torch.Generator().manual_seed(3)) | torch.randn(20, generator=torch.Generator().manual_seed(3)) | torch.randperm(5, generator=torch.Generator().manual_seed(1)) | torch.rand(2, generator=5)
 torch.ones(3, requires_grad=True).uniform_() | torch.ones(3, requires_grad=True).mul(2).uniform_() | torch.initial_seed() | torch.Generator().initial_seed() | torch.Generator(device='meta')
 (torch.rand(3), torch.randn(5), torch.randint(9, (3,)), torch.randperm(4), torch.rand(2, dtype=torch.float64), torch.randn(1), torch.randn(30))
-"""  # fmt: skip
+"""
 
 
 def cases() -> list[str]:

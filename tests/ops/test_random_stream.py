@@ -48,8 +48,7 @@ def test_golden_numbers_in_one_stream():
 
 
 @pytest.mark.parametrize(
-    ("args", "first"),
-    [((), 0.267295241355896), ((-1,), 0.9937993884086609), ((2**64 - 1,), 0.9937993884086609)],
+    ("args", "first"), [((), 0.267295241355896), ((-1,), 0.9937993884086609), ((2**64 - 1,), 0.9937993884086609)]
 )
 def test_golden_seeds(args, first):
     assert Stream(*args).uniform(1, F32)[0] == np.float32(first)
@@ -170,7 +169,7 @@ def tolerance(name):
 DRAWN = {
     True: (409836849, [3.6221017837524414, -1.0662367343902588, -2.2834584712982178, -0.8122286796569824]),
     False: (2233502471, [3.622101306915283, -1.066238284111023, -2.2834584712982178, -0.8122286796569824]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -183,9 +182,7 @@ def test_both_ways_to_normals_are_torchs_on_every_machine(monkeypatch, vectors, 
         pytest.skip("without the extension there is one way")
     checksum, some = DRAWN[vectors]
     found = Stream(42).normal(20005, F32, 0.25, 1.75)
-    if (
-        vectors
-    ):  # polynomials: the same bits everywhere; the other way has the functions of the C library
+    if vectors:  # polynomials: the same bits everywhere; the other way has the functions of the C library
         assert zlib.crc32(found.tobytes()) == checksum
     np.testing.assert_allclose(found[[0, 8, 5000, -1]], some, rtol=1e-6)
 
@@ -207,25 +204,13 @@ def test_torch_uniform_and_normal(name, n):
             lambda s, a=low, b=high: s.uniform((n,), d, a, b),
             lambda g, a=low, b=high: torch.empty(n, dtype=t).uniform_(a, b, generator=g),
         )
-    check(
-        lambda s: s.normal((n,), d),
-        lambda g: torch.randn(n, dtype=t, generator=g),
-    )
-    check(
-        lambda s: s.normal((n,), d, 0.1, 0.7),
-        lambda g: torch.empty(n, dtype=t).normal_(0.1, 0.7, generator=g),
-    )
+    check(lambda s: s.normal((n,), d), lambda g: torch.randn(n, dtype=t, generator=g))
+    check(lambda s: s.normal((n,), d, 0.1, 0.7), lambda g: torch.empty(n, dtype=t).normal_(0.1, 0.7, generator=g))
 
 
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize(
-    ("method", "args"),
-    [
-        ("exponential", (1.7,)),
-        ("geometric", (0.2,)),
-        ("cauchy", (0.1, 1.7)),
-        ("log_normal", (0, 1)),
-    ],
+    ("method", "args"), [("exponential", (1.7,)), ("geometric", (0.2,)), ("cauchy", (0.1, 1.7)), ("log_normal", (0, 1))]
 )
 def test_torch_continuous(method, args, name):
     torch = pytest.importorskip("torch")
@@ -243,28 +228,18 @@ def test_torch_integers(name):
     t, d, n = getattr(torch, name), numpy_dtype(name), 1003
     high = 2 if name == "bool" else 100
     check(lambda s: s.random((n,), d), lambda g: torch.empty(n, dtype=t).random_(generator=g))
-    check(
-        lambda s: s.randint(0, high, (n,), d),
-        lambda g: torch.randint(0, high, (n,), dtype=t, generator=g),
-    )
-    check(
-        lambda s: s.bernoulli(0.2, (n,), d),
-        lambda g: torch.empty(n, dtype=t).bernoulli_(0.2, generator=g),
-    )
+    check(lambda s: s.randint(0, high, (n,), d), lambda g: torch.randint(0, high, (n,), dtype=t, generator=g))
+    check(lambda s: s.bernoulli(0.2, (n,), d), lambda g: torch.empty(n, dtype=t).bernoulli_(0.2, generator=g))
     if name != "bool":
         check(lambda s: s.randperm(99, d), lambda g: torch.randperm(99, dtype=t, generator=g))
 
 
 @pytest.mark.parametrize(
-    ("low", "high"),
-    [(-5, 7), (0, 2**28 - 1), (0, 2**28), (-3, 2**32), (-(2**40), 2**50), (-(2**63), 2**63 - 1)],
+    ("low", "high"), [(-5, 7), (0, 2**28 - 1), (0, 2**28), (-3, 2**32), (-(2**40), 2**50), (-(2**63), 2**63 - 1)]
 )
 def test_torch_randint_spans(low, high):
     torch = pytest.importorskip("torch")
-    check(
-        lambda s: s.randint(low, high, (101,), I64),
-        lambda g: torch.randint(low, high, (101,), generator=g),
-    )
+    check(lambda s: s.randint(low, high, (101,), I64), lambda g: torch.randint(low, high, (101,), generator=g))
 
 
 def test_torch_full_range():
@@ -296,10 +271,7 @@ def test_torch_draws_from_a_tensor(name):
             lambda g, k=k, r=replacement: torch.multinomial(tp, k, r, generator=g),
         )
     for scale in (4, 64):  # powers of two, so that both sides scale exactly
-        check(
-            lambda s, c=scale: s.poisson(p * d.type(c)),
-            lambda g, c=scale: torch.poisson(tp * c, generator=g),
-        )
+        check(lambda s, c=scale: s.poisson(p * d.type(c)), lambda g, c=scale: torch.poisson(tp * c, generator=g))
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])

@@ -101,13 +101,7 @@ def calls(text: str) -> list[str]:
 
 
 def error_of(lib: Any, call: str) -> Exception:
-    names = {
-        "torch": lib,
-        "F": lib.nn.functional,
-        "r": lib.randn,
-        "x": lib.randn(3, 4),
-        "i": lib.tensor([0, 2]),
-    }
+    names = {"torch": lib, "F": lib.nn.functional, "r": lib.randn, "x": lib.randn(3, 4), "i": lib.tensor([0, 2])}
     names |= {"w": lib.arange(12.0).reshape(3, 4), "mask": lib.tensor([True, False, True])}
     with warnings.catch_warnings(), pytest.raises(Exception) as caught:  # noqa: PT011 - compared
         warnings.simplefilter("ignore")

@@ -45,9 +45,7 @@ def compare(x: Any, t: Any, ours: Any, theirs: Any, tol: float) -> None:
     g = np.random.default_rng(1).standard_normal(ours.shape)
     ours.backward(rl.tensor(g, dtype=ours.dtype).to(ours.device))
     theirs.backward(torch.tensor(g, dtype=theirs.dtype))
-    np.testing.assert_allclose(
-        x.grad.cpu().double().numpy(), t.grad.double().numpy(), rtol=tol, atol=8 * tol
-    )
+    np.testing.assert_allclose(x.grad.cpu().double().numpy(), t.grad.double().numpy(), rtol=tol, atol=8 * tol)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])

@@ -81,10 +81,7 @@ LAYOUTS = {
     "turned": lambda a: a.reshape(5, 4, 3, 2).permute(3, 2, 1, 0),
     "heads": lambda a: a.reshape(2, 4, 3, 5).transpose(1, 2),
     "expanded": lambda a: a[:30].reshape(2, 3, 1, 5).expand(2, 3, 4, 5),
-    "expanded and turned": lambda a: a[:40]
-    .reshape(5, 4, 1, 2)
-    .expand(5, 4, 3, 2)
-    .permute(3, 2, 1, 0),
+    "expanded and turned": lambda a: a[:40].reshape(5, 4, 1, 2).expand(5, 4, 3, 2).permute(3, 2, 1, 0),
 }
 USES = {
     "softmax": lambda t, x: x.softmax(1),
@@ -127,9 +124,7 @@ USES = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("use", USES)
 def test_four_dims(use, layout):
-    ours, theirs = [
-        USES[use](lib, LAYOUTS[layout](lib.arange(120.0) / 60 - 1)) for lib in (rushlight, torch)
-    ]
+    ours, theirs = [USES[use](lib, LAYOUTS[layout](lib.arange(120.0) / 60 - 1)) for lib in (rushlight, torch)]
     assert strides(ours) == strides(theirs)
     np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
 

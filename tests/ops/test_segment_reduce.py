@@ -17,7 +17,7 @@ CUTS: dict[str, Any] = {
     "offsets": lambda lib: {"offsets": lib.tensor([0, 1, 2])},
     "a part": lambda lib: {"lengths": lib.tensor([1]), "unsafe": True},
     "a beginning": lambda lib: {"lengths": lib.tensor([2, 0]), "initial": 5.0},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("cut", CUTS)

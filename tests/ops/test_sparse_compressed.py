@@ -25,9 +25,7 @@ def test_forms(lib: Any) -> None:
     assert csc.ccol_indices().tolist() == [0, 1, 2, 3] and csc.row_indices().tolist() == [1, 0, 1]
     for other in (csr, csc, csr.to_sparse(), csc.to_sparse_csr(), csr.clone(), csc.to_sparse()):
         assert other.to_dense().tolist() == A
-    assert (
-        csr.t().layout is lib.sparse_csc and csr.t().to_dense().tolist() == np.array(A).T.tolist()
-    )
+    assert csr.t().layout is lib.sparse_csc and csr.t().to_dense().tolist() == np.array(A).T.tolist()
     assert csr.to_sparse().to_sparse_csr().crow_indices().tolist() == [0, 1, 3]
     assert lib.tensor(A).to_sparse(layout=lib.sparse_csc).layout is lib.sparse_csc
     assert csr.double().dtype is lib.float64 and csr.double().layout is lib.sparse_csr
@@ -41,15 +39,9 @@ def test_arithmetic(lib: Any) -> None:
     assert (csr @ dense).tolist() == (lib.tensor(A) @ dense).tolist()
     assert csr.mv(lib.ones(3)).tolist() == [2.0, 7.0]
     assert lib.sparse.mm(csr, dense).tolist() == (lib.tensor(A) @ dense).tolist()
-    assert (
-        lib.sparse.addmm(lib.ones(2, 2), csr, dense).tolist()
-        == (1 + lib.tensor(A) @ dense).tolist()
-    )
+    assert lib.sparse.addmm(lib.ones(2, 2), csr, dense).tolist() == (1 + lib.tensor(A) @ dense).tolist()
     for result in (csr * 2, csr + csr, csr.mul(lib.full((2, 3), 2.0)), 2 * csr):
-        assert (
-            result.layout is lib.sparse_csr
-            and result.to_dense().tolist() == (2 * lib.tensor(A)).tolist()
-        )
+        assert result.layout is lib.sparse_csr and result.to_dense().tolist() == (2 * lib.tensor(A)).tolist()
     assert csr.sum().item() == 9.0 and (-csr).relu().to_dense().sum().item() == 0.0
     if lib.__name__ == "torch" and not lib.backends.mkl.is_available():
         return  # PyTorch multiplies two sparse matrices by MKL alone
@@ -127,13 +119,7 @@ def test_made_from_parts(lib: Any) -> None:
     assert csc.to_dense().tolist() == [[0.0, 6.0], [5.0, 0.0]] and csc.dtype is lib.float64
     one = lib.sparse_compressed_tensor([0, 1, 2], [1, 0], [5.0, 6.0], (2, 2), layout=lib.sparse_csc)
     assert one.layout is lib.sparse_csc
-    assert lib._convert_indices_from_coo_to_csr(lib.tensor([0, 0, 2]), 4).tolist() == [
-        0,
-        2,
-        2,
-        3,
-        3,
-    ]
+    assert lib._convert_indices_from_coo_to_csr(lib.tensor([0, 0, 2]), 4).tolist() == [0, 2, 2, 3, 3]
     at = lib._convert_indices_from_csr_to_coo(lib.tensor([0, 2, 2, 3]), lib.tensor([0, 1, 1]))
     assert at.tolist() == [[0, 0, 2], [0, 1, 1]]
     offsets = lib.tensor([0, -1, 1])
@@ -172,21 +158,13 @@ def test_misuse() -> None:
             lib.sparse.mm(csr, csr, "sum")
     csr = rl.tensor(A).to_sparse_csr()
     for call in (csr.indices, csr.is_coalesced, csr.coalesce):
-        with pytest.raises(
-            RuntimeError, match="expected sparse coordinate tensor layout but got SparseCsr"
-        ):
+        with pytest.raises(RuntimeError, match="expected sparse coordinate tensor layout but got SparseCsr"):
             call()
     with pytest.raises(RuntimeError, match="ccol_indices expected sparse column compressed"):
         csr.ccol_indices()
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         csr @ csr
-    wrong = [
-        ([0, 1, 3], [0, 1]),
-        ([0, 1, 2], [0, 5]),
-        ([0, 2, 1], [0, 1]),
-        ([1, 1, 2], [0, 1]),
-        ([0, 1], [0, 1]),
-    ]
+    wrong = [([0, 1, 3], [0, 1]), ([0, 1, 2], [0, 5]), ([0, 2, 1], [0, 1]), ([1, 1, 2], [0, 1]), ([0, 1], [0, 1])]
     for pointers, columns in wrong:
         with pytest.raises(RuntimeError):
             rl.sparse_csr_tensor(pointers, columns, [1.0, 2.0], (2, 2))

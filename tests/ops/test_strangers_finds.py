@@ -32,12 +32,7 @@ def test_only_plain_tensors_are_formatted_as_numbers(spec):
     def story(lib):
         own = type("Own", (lib.Tensor,), {})
         number = lib.tensor(0.25)
-        made = [
-            lib.nn.Parameter(number),
-            number.as_subclass(own),
-            number,
-            lib.nn.Parameter(number) * 2,
-        ]
+        made = [lib.nn.Parameter(number), number.as_subclass(own), number, lib.nn.Parameter(number) * 2]
         return [told(lambda x=x: format(x, spec)) for x in made]
 
     same(story)
@@ -266,9 +261,7 @@ torch.einsum("ij,j->i", torch.ones(2, 1), torch.ones(1).double()) | torch.einsum
 """
 
 
-@pytest.mark.parametrize(
-    "line", [c.strip() for row in OF_SUITES.strip().splitlines() for c in row.split(" | ")]
-)
+@pytest.mark.parametrize("line", [c.strip() for row in OF_SUITES.strip().splitlines() for c in row.split(" | ")])
 def test_lines_of_suites(line):
     same(lambda lib: told(lambda: eval(line, {"torch": lib})))
 
@@ -279,10 +272,7 @@ def test_resized_pictures_keep_channels_last(dtype, mode):
     def story(lib):
         x = lib.arange(120).reshape(2, 3, 5, 4).to(getattr(lib, dtype))
         x = x.contiguous(memory_format=lib.channels_last)
-        return [
-            lib.nn.functional.interpolate(x, size=size, mode=mode).stride()
-            for size in ((7, 3), (9, 4), (5, 4))
-        ]
+        return [lib.nn.functional.interpolate(x, size=size, mode=mode).stride() for size in ((7, 3), (9, 4), (5, 4))]
 
     same(story)
 

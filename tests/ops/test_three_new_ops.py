@@ -99,9 +99,7 @@ def _copied(folder: Path, *names: str) -> None:
 def _typed(folder: Path, *words: str) -> str:
     """What a command says there; AssertionError where it fails."""
     env = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -110,12 +108,7 @@ def test_contributing_followed_to_the_letter(tmp_path: Path) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     source, row = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
     _copied(
-        tmp_path,
-        "tests/emulated",
-        "pyproject.toml",
-        "tools/stubs.py",
-        "tests/conftest.py",
-        "tests/ops/test_ops.py",
+        tmp_path, "tests/emulated", "pyproject.toml", "tools/stubs.py", "tests/conftest.py", "tests/ops/test_ops.py"
     )
     op = tmp_path / "src/rushlight/operators/pointwise/unary.py"
     op.write_text(f"{op.read_text()}\n\n{source}")
@@ -126,9 +119,7 @@ def test_contributing_followed_to_the_letter(tmp_path: Path) -> None:
     _typed(tmp_path, "tools/stubs.py", "--check")
     _typed(tmp_path, "-m", "ruff", "check", str(op), str(rows))
     _typed(tmp_path, "-m", "ruff", "format", "--check", str(op), str(rows))
-    said = _typed(
-        tmp_path, "-m", "pytest", "-n", "0", "tests/ops/test_ops.py", "-k", "softplus_like"
-    )
+    said = _typed(tmp_path, "-m", "pytest", "-n", "0", "tests/ops/test_ops.py", "-k", "softplus_like")
     ran = re.search(r"^(\d+) tests ran", said, re.M)
     assert ran is not None and ran[1] in ("4", "7"), said  # the oracle has three
 
@@ -163,13 +154,10 @@ def test_a_kernel_of_a_gpu_as_the_page_says(tmp_path: Path) -> None:
     (cuda / "kernels/turned.cu").write_text(kernel)
     (cuda / "bodies/turned.py").write_text(body)
     listed = cuda / "backend.py"
-    listed.write_text(
-        listed.read_text().replace('"layers.windows",', '"layers.windows", "turned",')
-    )
+    listed.write_text(listed.read_text().replace('"layers.windows",', '"layers.windows", "turned",'))
     op = tmp_path / "src/rushlight/operators/shape/reversed_along.py"
     op.write_text(
-        HEAD.replace("from optable import Row, T\n", "")
-        + _examples()["reversed_along"].partition("\nROW = ")[0]
+        HEAD.replace("from optable import Row, T\n", "") + _examples()["reversed_along"].partition("\nROW = ")[0]
     )
     late = "import rushlight.operators.shape.reversed_along\n"
     (tmp_path / "script.py").write_text(

@@ -75,8 +75,7 @@ def test_zeros_on_the_diagonal_are_no_error(columns: int) -> None:
     b = np.zeros((3, columns), "float32")
     b[:2] = [[1.0], [2.0]]
     out = [
-        lib.linalg.solve_triangular(lib.from_numpy(a), lib.from_numpy(b), upper=False).numpy()
-        for lib in (rl, torch)
+        lib.linalg.solve_triangular(lib.from_numpy(a), lib.from_numpy(b), upper=False).numpy() for lib in (rl, torch)
     ]
     np.testing.assert_array_equal(out[0][:2], out[1][:2])
     assert np.isnan(rl.cholesky_solve(rl.ones(2, columns), rl.zeros(2, 2)).numpy()).all()
@@ -89,9 +88,7 @@ def test_matrices_without_a_factor(bad: float) -> None:
     errors = []
     for lib in (rl, torch):
         if lib is torch and bad != bad and platform.machine() == "aarch64":
-            errors.append(
-                errors[0]
-            )  # PyTorch's LAPACK there computes with NaN, that of x86 refuses it
+            errors.append(errors[0])  # PyTorch's LAPACK there computes with NaN, that of x86 refuses it
             continue
         with pytest.raises(lib.linalg.LinAlgError) as caught:
             lib.linalg.cholesky(lib.from_numpy(a))
@@ -100,11 +97,7 @@ def test_matrices_without_a_factor(bad: float) -> None:
     assert errors[0] == errors[1]
 
 
-WRONG = {
-    "sizes": ((3, 1), (2, 2)),
-    "not square": ((2, 1), (2, 3)),
-    "batches": ((3, 2, 1), (2, 2, 2)),
-}
+WRONG = {"sizes": ((3, 1), (2, 2)), "not square": ((2, 1), (2, 3)), "batches": ((3, 2, 1), (2, 2, 2))}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -128,18 +121,13 @@ def test_wrong_dtypes() -> None:
         errors = []
         for lib in (rl, torch):
             with pytest.raises((RuntimeError, NotImplementedError)) as caught:
-                lib.cholesky_solve(
-                    lib.ones(2, 1, dtype=getattr(lib, b)), lib.ones(2, 2, dtype=getattr(lib, a))
-                )
+                lib.cholesky_solve(lib.ones(2, 1, dtype=getattr(lib, b)), lib.ones(2, 2, dtype=getattr(lib, a)))
             errors.append((type(caught.value), str(caught.value)))
         assert errors[0] == errors[1]
 
 
 def test_empty_systems() -> None:
     for lib in (rl, torch):
-        assert lib.linalg.solve_triangular(lib.zeros(0, 0), lib.zeros(0, 3), upper=True).shape == (
-            0,
-            3,
-        )
+        assert lib.linalg.solve_triangular(lib.zeros(0, 0), lib.zeros(0, 3), upper=True).shape == (0, 3)
         assert lib.cholesky_solve(lib.zeros(2, 0), lib.eye(2)).shape == (2, 0)
         assert lib.linalg.cholesky(lib.zeros(0, 3, 3)).shape == (0, 3, 3)

@@ -140,9 +140,7 @@ def test_whole_and_complex_numbers_are_refused_where_pytorch_refuses_them(text: 
         with pytest.raises(RuntimeError) as error:
             eval(text, names)
         said.append(str(error.value).split("\n")[0].strip())
-    same = (
-        said[0] if '"' not in said[0] else "not implemented for"
-    )  # the name of a kernel of theirs
+    same = said[0] if '"' not in said[0] else "not implemented for"  # the name of a kernel of theirs
     assert said[1].startswith(same[:30]) or same in said[1], said
 
 
@@ -224,9 +222,7 @@ def test_a_parameter_whose_view_is_changed_without_recording_stays_one(lib: Any)
 
 @BOTH
 @pytest.mark.parametrize("how", ["v.mul_(2)", "b.mul_(2)", "v.squeeze_(0)", "v.data.mul_(2)"])
-def test_a_view_written_before_its_base_wants_gradients_finds_its_history(
-    lib: Any, how: str
-) -> None:
+def test_a_view_written_before_its_base_wants_gradients_finds_its_history(lib: Any, how: str) -> None:
     b = lib.ones(3)
     v = b[None]
     exec(how.replace("v.data", "v.detach()"), {"v": v, "b": b})
@@ -267,9 +263,7 @@ def test_the_data_of_an_inference_tensor_may_be_written(lib: Any) -> None:
 @BOTH
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("written", [True, False])
-def test_views_of_a_base_that_gets_another_shape_keep_their_places(
-    lib: Any, recorded: bool, written: bool
-) -> None:
+def test_views_of_a_base_that_gets_another_shape_keep_their_places(lib: Any, recorded: bool, written: bool) -> None:
     x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
     v = y[0]
@@ -288,9 +282,7 @@ def test_views_of_a_base_that_gets_another_shape_keep_their_places(
 def test_the_imaginary_part_of_logsumexp_stays_between_minus_and_plus_pi(lib: Any) -> None:
     x = lib.tensor([-3.0, 1 + 4j, 2j])
     got = x.logsumexp(0)
-    assert got.real.item() == pytest.approx(0.8883878) and got.imag.item() == pytest.approx(
-        -2.6498594
-    )
+    assert got.real.item() == pytest.approx(0.8883878) and got.imag.item() == pytest.approx(-2.6498594)
 
 
 @BOTH
@@ -346,9 +338,7 @@ def test_sizes_that_no_machine_has_are_refused_in_pytorchs_kinds_of_errors(lib: 
             make(2, 10**20)
         with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
             make(2**40, 2**40)
-        with pytest.raises(
-            RuntimeError, match="(can't allocate|not enough) memory: you tried to allocate"
-        ):
+        with pytest.raises(RuntimeError, match="(can't allocate|not enough) memory: you tried to allocate"):
             make(2**58)
 
 
@@ -406,9 +396,7 @@ def test_a_number_that_a_dtype_cannot_hold_is_refused(taker: str) -> None:
                 x = lib.ones(2, 3, dtype=getattr(lib, kind))
                 try:
                     out = eval(taker, {"lib": lib, "x": x, "v": eval(number, {"math": math})})
-                    found.append(
-                        "value" if out is None else str(out.double()).partition("dtype")[0]
-                    )
+                    found.append("value" if out is None else str(out.double()).partition("dtype")[0])
                 except (RuntimeError, NotImplementedError, ValueError):
                     found.append("refused")
             if "value" in found[1] or "refused" in found or "int" not in kind:

@@ -157,9 +157,7 @@ CAUGHT: dict[str, Callable[[Any, Any], Any]] = {
     "multi_margin_loss": lambda x, n: F.multi_margin_loss(x, n.view(-1)),
     "multilabel_margin_loss": lambda x, n: F.multilabel_margin_loss(x, n.expand(4, 3)),
     "max_unpool1d": lambda x, n: F.max_unpool1d(x[:, None], n[:, None].expand(4, 1, 3), 2),
-    "max_unpool3d": lambda x, n: F.max_unpool3d(
-        x.view(4, 1, 3, 1, 1), n.view(4, 1, 1, 1, 1).expand(4, 1, 3, 1, 1), 2
-    ),
+    "max_unpool3d": lambda x, n: F.max_unpool3d(x.view(4, 1, 3, 1, 1), n.view(4, 1, 1, 1, 1).expand(4, 1, 3, 1, 1), 2),
     "index_put": lambda x, n: x.index_put((n.view(-1),), rl.zeros(())),
     "poisson": lambda x, n: rl.poisson(50.0 - n.float()),
     "multinomial": lambda x, n: rl.multinomial(50.0 - n.float(), 1).float(),

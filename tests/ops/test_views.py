@@ -96,9 +96,7 @@ def test_channels_last() -> None:
         looks.append(w.is_contiguous(memory_format=lib.channels_last_3d))
         looks.append(y.contiguous(memory_format=lib.channels_last) is y)
         looks.append((y == x).all().item())
-        with pytest.raises(
-            RuntimeError, match="required rank 4 tensor to use channels_last format"
-        ):
+        with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
             x[0].contiguous(memory_format=lib.channels_last)
         found.append(looks)
     assert found[0] == found[1]
@@ -122,14 +120,7 @@ def test_storages() -> None:
         v = x[2:]
         u, s = v.untyped_storage(), lib.Tensor.untyped_storage(x)
         found.append(
-            (
-                u.nbytes(),
-                len(u),
-                u.size(),
-                u.data_ptr() == s.data_ptr(),
-                str(u.device),
-                [u[i] for i in range(4, 8)],
-            )  # fmt: skip
+            (u.nbytes(), len(u), u.size(), u.data_ptr() == s.data_ptr(), str(u.device), [u[i] for i in range(4, 8)])
         )
         assert x.is_set_to(x[:]) and not x.is_set_to(v) and not x.is_set_to(x.clone())
         assert v.storage_offset() == 2 and v.data_ptr() == x.data_ptr() + 8
@@ -182,9 +173,7 @@ def test_view_errors() -> None:
         x = lib.zeros(3, 4)
         with pytest.raises(RuntimeError, match="view size is not compatible with input tensor"):
             x.t().view(12)
-        with pytest.raises(
-            RuntimeError, match=r"shape '\[5, -1\]' is invalid for input of size 12"
-        ):
+        with pytest.raises(RuntimeError, match=r"shape '\[5, -1\]' is invalid for input of size 12"):
             x.view(5, -1)
         with pytest.raises(RuntimeError, match="only one dimension can be inferred"):
             x.view(-1, -1)

@@ -18,10 +18,7 @@ from same import agree
 torch = pytest.importorskip("torch")
 load_all()
 
-WRONG = {
-    "array": np.ones((2, 3), np.float32), "list": [1.0, 2.0], "float": 1.5, "none": None,
-    "text": "a", "int": 3,
-}  # fmt: skip
+WRONG = {"array": np.ones((2, 3), np.float32), "list": [1.0, 2.0], "float": 1.5, "none": None, "text": "a", "int": 3}
 OWNERS = {
     "torch": torch, "functional": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft,
     "special": torch.special,
@@ -29,10 +26,7 @@ OWNERS = {
 
 # PyTorch wants a tensor first, and ours computes with a number or an array, beside a tensor, too: what
 # comes out is right.
-LENIENT = {
-    "igamma", "igammac", "gammainc", "gammaincc", "dist", "kl_div", "pairwise_distance",
-    "soft_margin_loss",
-}  # fmt: skip
+LENIENT = {"igamma", "igammac", "gammainc", "gammaincc", "dist", "kl_div", "pairwise_distance", "soft_margin_loss"}
 
 
 @pytest.fixture(autouse=True)
@@ -56,12 +50,7 @@ def cases(place: str) -> Any:
         for kind, value in WRONG.items():
             for more in range(3):
                 ours = outcome(fn, value, *[rl.ones(2, 3)] * more)
-                yield (
-                    f"{name}({kind}, +{more})",
-                    name,
-                    ours,
-                    outcome(theirs, value, *[torch.ones(2, 3)] * more),
-                )
+                yield (f"{name}({kind}, +{more})", name, ours, outcome(theirs, value, *[torch.ones(2, 3)] * more))
 
 
 @pytest.mark.parametrize("place", OWNERS)
@@ -90,7 +79,7 @@ def test_no_word_of_the_inside_comes_out(place: str) -> None:
             for args in ((rl.ones(2, 3), value), (rl.ones(2, 3), value, value), (value, value)):
                 ours = outcome(fn, *args)
                 if isinstance(ours, (AttributeError, AssertionError)):
-                    same = outcome(theirs, *[torch.ones(2, 3) if a is args[0] and a is not value else a for a in args])  # fmt: skip
+                    same = outcome(theirs, *[torch.ones(2, 3) if a is args[0] and a is not value else a for a in args])
                     if type(same) is not type(ours):
                         bad.append(f"{name}{args[1:]}: {ours!r} for {same!r}")
     assert not bad, "\n".join(bad)
@@ -140,7 +129,7 @@ SAID = {
     "rl.ones(2).new_full((2,), None)": "full(): argument 'fill_value' (position 2) must be Number, not NoneType",
     "rl.ones(2).masked_fill(rl.ones(2) > 0, None)": "masked_fill() received an invalid combination of arguments - got (Tensor, NoneType)",
     "rl.meshgrid(ARRAY)": "expected Tensor as element 0 in argument 0, but got numpy.ndarray",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", SAID)
@@ -159,13 +148,9 @@ def test_what_is_differentiated_must_be_tensors() -> None:
         with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
             lib.autograd.grad([1.5], [out])
         for inputs in ([None], ["a"]):
-            with pytest.raises(
-                RuntimeError, match="all inputs have to be Tensors or GradientEdges"
-            ):
+            with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges"):
                 lib.autograd.grad(out, inputs)
-            with pytest.raises(
-                RuntimeError, match="all inputs have to be Tensors or GradientEdges"
-            ):
+            with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges"):
                 lib.autograd.backward(out, inputs=inputs)
 
 
@@ -303,10 +288,6 @@ def test_other_kinds_of_numbers_are_refused_as_by_pytorch():
 def test_whole_numbers_of_other_kinds_are_taken():
     x = rl.arange(12.0).reshape(3, 4)
     for one in (np.int64(1), rl.tensor(1)):
-        assert (
-            x.tril(one).equal(x.tril(1))
-            and x.select(0, one).equal(x[1])
-            and x.narrow(0, one, one).equal(x[1:2])
-        )
+        assert x.tril(one).equal(x.tril(1)) and x.select(0, one).equal(x[1]) and x.narrow(0, one, one).equal(x[1:2])
         assert x.topk(one).values.equal(x.topk(1).values) and len(x.chunk(one)) == 1
         assert rl.nn.functional.max_pool2d(x[None], one).equal(x[None])

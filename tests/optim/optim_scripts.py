@@ -67,8 +67,7 @@ CHANGES = {  # options that a running script sets anew
     "decoupled_weight_decay": [True, False], "dampening": [0.3], "d": [1.5], "beta2_decay": [-0.6],
     "max_iter": [3],
 }  # fmt: skip
-TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 5e-5, "complex64": 5e-5, "bfloat16": 6e-2,
-             "float16": 2e-2}  # fmt: skip
+TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 5e-5, "complex64": 5e-5, "bfloat16": 6e-2, "float16": 2e-2}
 
 
 class Different(AssertionError):
@@ -106,9 +105,7 @@ class World:
             if p.requires_grad:
                 gap = p - self.tensor(t, kind_of(p))
                 square = gap.abs() ** 2 if p.is_complex() else gap * gap
-                total = (
-                    total + (square * 0.5 + square * square * 0.1 if bent else square * 0.5).sum()
-                )
+                total = total + (square * 0.5 + square * square * 0.1 if bent else square * 0.5).sum()
         return total
 
 
@@ -206,9 +203,7 @@ class Script:
             self._step_by_closure()
             return
         for i, p in enumerate(self.worlds[0].params):
-            how = (
-                "none" if not p.requires_grad else self.pick(["new"] * 6 + ["none", "zero", "old"])
-            )
+            how = "none" if not p.requires_grad else self.pick(["new"] * 6 + ["none", "zero", "old"])
             self._set_grad(i, how)
         self.log.append("step")
         self.both(lambda w: w.opt.step())
@@ -480,12 +475,8 @@ class RowsScript(Script):
         """Norms of sparse gradients: PyTorch has none of most kinds."""
 
     def cross(self) -> None:
-        if not any(
-            getattr(v, "is_sparse", False)
-            for s in self.worlds[1].opt.state.values()
-            for v in s.values()
-        ):
-            super().cross()  # fmt: skip
+        if not any(getattr(v, "is_sparse", False) for s in self.worlds[1].opt.state.values() for v in s.values()):
+            super().cross()
 
 
 EVENTS = {
@@ -543,10 +534,7 @@ def main() -> None:
         except Exception as error:  # of either library: it must not happen in one only
             wrong[script.name] += 1
             if sum(wrong.values()) <= asked.show:
-                print(
-                    error if isinstance(error, Different) else f"{script._say(repr(error))}\n",
-                    flush=True,
-                )
+                print(error if isinstance(error, Different) else f"{script._say(repr(error))}\n", flush=True)
         if (seed - asked.first + 1) % 100 == 0:
             print(f"{seed - asked.first + 1} scripts, {sum(wrong.values())} differ", flush=True)
     print(f"{asked.count} scripts, {sum(wrong.values())} differ", dict(wrong))

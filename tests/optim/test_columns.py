@@ -18,9 +18,7 @@ NAMES, SCALARS = ("exp_avg", "exp_avg_sq"), ("step",)
 
 def _stepped(n: int = 4) -> tuple[list[Any], Any]:
     rng = np.random.default_rng(0)
-    params = [
-        rl.nn.Parameter(rl.tensor(rng.standard_normal((2, 3)), dtype=rl.float32)) for _ in range(n)
-    ]
+    params = [rl.nn.Parameter(rl.tensor(rng.standard_normal((2, 3)), dtype=rl.float32)) for _ in range(n)]
     for p in params:
         p.grad = rl.tensor(rng.standard_normal((2, 3)), dtype=rl.float32)
     optimizer = rl.optim.Adam(params, lr=0.1)

@@ -63,9 +63,7 @@ def test_twenty_steps_agree_with_torch(name, options, device):
     ours, _ = walk(rl, name, options, device=device)
     theirs, _ = walk(torch, name, options)
     for a, b in zip(ours, theirs):
-        np.testing.assert_allclose(
-            a.detach().cpu().numpy(), b.detach().numpy(), rtol=2e-6, atol=1e-8
-        )
+        np.testing.assert_allclose(a.detach().cpu().numpy(), b.detach().numpy(), rtol=2e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("name,options", OPTIMISERS, ids=IDS)
@@ -147,37 +145,23 @@ SCHEDULES = [
     ("LambdaLR", dict(lr_lambda=lambda e: 0.95**e)),
     ("MultiplicativeLR", dict(lr_lambda=lambda e: 0.95)),
     ("OneCycleLR", dict(max_lr=1.0, total_steps=25)),
-    (
-        "OneCycleLR",
-        dict(max_lr=1.0, epochs=5, steps_per_epoch=5, three_phase=True, anneal_strategy="linear"),
-    ),
+    ("OneCycleLR", dict(max_lr=1.0, epochs=5, steps_per_epoch=5, three_phase=True, anneal_strategy="linear")),
     ("CyclicLR", dict(base_lr=0.1, max_lr=1.0, step_size_up=4, mode="triangular2")),
-    (
-        "CyclicLR",
-        dict(
-            base_lr=0.1, max_lr=1.0, step_size_up=4, step_size_down=2, mode="exp_range", gamma=0.9
-        ),
-    ),
+    ("CyclicLR", dict(base_lr=0.1, max_lr=1.0, step_size_up=4, step_size_down=2, mode="exp_range", gamma=0.9)),
 ]
 
 
-@pytest.mark.parametrize(
-    "name,options", SCHEDULES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(SCHEDULES)]
-)
+@pytest.mark.parametrize("name,options", SCHEDULES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(SCHEDULES)])
 def test_schedule_curves_agree_with_torch(name, options):
     torch = pytest.importorskip("torch")
     curves = []
     for lib in (rl, torch):
         params, _ = problem(lib)
-        opt = lib.optim.SGD(
-            [{"params": params[:1]}, {"params": params[1:], "lr": 0.3}], lr=0.5, momentum=0.9
-        )
+        opt = lib.optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.3}], lr=0.5, momentum=0.9)
         schedule = getattr(lib.optim.lr_scheduler, name)(opt, **options)
         curve = []
         for _ in range(20):
-            curve.append(
-                [(g["lr"], g["momentum"]) for g in opt.param_groups] + list(schedule.get_last_lr())
-            )
+            curve.append([(g["lr"], g["momentum"]) for g in opt.param_groups] + list(schedule.get_last_lr()))
             opt.step()
             schedule.step()
         curves.append(np.array([np.ravel(c[:2]).tolist() + c[2:] for c in curve]))
@@ -191,9 +175,7 @@ def test_sequential_and_plateau_agree_with_torch():
         s = lib.optim.lr_scheduler
         params, _ = problem(lib)
         opt = lib.optim.SGD(params, lr=0.5)
-        sequence = s.SequentialLR(
-            opt, [s.LinearLR(opt, 0.1, total_iters=3), s.ExponentialLR(opt, 0.9)], [3]
-        )
+        sequence = s.SequentialLR(opt, [s.LinearLR(opt, 0.1, total_iters=3), s.ExponentialLR(opt, 0.9)], [3])
         curve = []
         for _ in range(8):
             curve.append(opt.param_groups[0]["lr"])

@@ -131,9 +131,7 @@ def test_a_differentiable_step_has_torchs_derivatives(name, history):
         (p * p).sum().backward()
         found.append([start.grad.numpy(), *([lr.grad.numpy()] if history else [])])
     for a, b in zip(*found):
-        np.testing.assert_allclose(
-            a, b, rtol=5e-5
-        )  # PyTorch's step counts are float32 tensors here
+        np.testing.assert_allclose(a, b, rtol=5e-5)  # PyTorch's step counts are float32 tensors here
 
 
 def test_a_step_of_the_users_own_runs_as_it_is_written():

@@ -70,9 +70,7 @@ def test_a_parameter_that_skips_steps_counts_its_own(name):
             a.grad = lib.ones(1, 2)
             b.grad = lib.ones(1, 2) if i in (0, 10, 11) else None
             opt.step()
-        ends.append(
-            (a.detach().numpy(), b.detach().numpy(), *[opt.state[p]["step"].item() for p in (a, b)])
-        )
+        ends.append((a.detach().numpy(), b.detach().numpy(), *[opt.state[p]["step"].item() for p in (a, b)]))
         assert opt.state[a]["step"] is not opt.state[b]["step"]
     assert ends[0][2:] == ends[1][2:] == (12.0, 3.0)
     assert abs(ends[0][0] - ends[1][0]).max() < 1e-6 and abs(ends[0][1] - ends[1][1]).max() < 1e-6

@@ -28,9 +28,7 @@ MAKERS = {
 
 def optimiser(lib):
     params = [lib.zeros(n, requires_grad=True) for n in (2, 3)]
-    return lib.optim.SGD(
-        [{"params": params[:1]}, {"params": params[1:], "lr": 0.5}], lr=0.1, momentum=0.9
-    )
+    return lib.optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.5}], lr=0.1, momentum=0.9)
 
 
 def told(call):

@@ -24,9 +24,8 @@ def environment() -> dict[str, str]:
 def cli(*args: object, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess:
     """`rushlight ARGS` without a terminal."""
     return subprocess.run(
-        [*COMMAND, *map(str, args)],
-        cwd=cwd, env=environment(), text=True, capture_output=True, timeout=timeout,
-    )  # fmt: skip
+        [*COMMAND, *map(str, args)], cwd=cwd, env=environment(), text=True, capture_output=True, timeout=timeout
+    )
 
 
 def start(*args: object, cwd: Path) -> subprocess.Popen:

@@ -22,9 +22,7 @@ from precompiled import FLAGS, precompiled
 KERNELS = Path(rushlight.__file__).parent / "runtime" / "cuda" / "kernels"
 EMULATOR = Path(__file__).parent / "cuda_emulator.h"
 COMPILER = shutil.which("g++")
-needs_compiler = pytest.mark.skipif(
-    COMPILER is None, reason="g++ compiles the kernels for the host"
-)
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ compiles the kernels for the host")
 
 
 def compiled(folder: Path, name: str, text: str) -> Any:
@@ -52,10 +50,10 @@ ASSEMBLY = (
     (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
     (r"extern __shared__ (?:__align__\(\d+\) )?char room\[\];", "alignas(128) static char room[1 << 18];"),
-)  # fmt: skip
+)
 
 
-def kernels(folder: Path, file: str, names: Iterable[str], before: str = "", **macros: Any) -> Callable[..., None]:  # fmt: skip
+def kernels(folder: Path, file: str, names: Iterable[str], before: str = "", **macros: Any) -> Callable[..., None]:
     """run(name, grid, threads, *values) of a file's kernels: arrays, numbers, structures of ctypes; None is no address."""
     names = tuple(names)
     defined = "".join([f"#define {k} {v}\n" for k, v in macros.items()])

@@ -54,9 +54,7 @@ def allocation_fails(k: int) -> Iterator[list[int]]:
     in_c = hasattr(gauge, "malloc")
 
     class Full:
-        refusals = (
-            3 if in_c else 2
-        )  # the first in C, then in Python, and after everything was given back
+        refusals = 3 if in_c else 2  # the first in C, then in Python, and after everything was given back
 
         def malloc(self, size: int) -> Any:
             again = count[0] == k and 0 < self.refusals < Full.refusals
@@ -92,11 +90,10 @@ class Case:
                 p.copy_(rl.tensor(rng.randn(*p.shape), dtype=rl.float32))
         first, second = self.net[0].parameters(), self.net[2].parameters()
         self.opt = getattr(rl.optim, name)(
-            [{"params": list(first)}, {"params": list(second), "lr": 0.05}], lr=0.1, **OPTIMISERS.get(name, {}),
-        )  # fmt: skip
+            [{"params": list(first)}, {"params": list(second), "lr": 0.05}], lr=0.1, **OPTIMISERS.get(name, {})
+        )
         self.batches = [
-            (rl.tensor(rng.randn(6, 4), dtype=rl.float32), rl.tensor(rng.randint(0, 3, 6)))
-            for _ in range(4)
+            (rl.tensor(rng.randn(6, 4), dtype=rl.float32), rl.tensor(rng.randint(0, 3, 6))) for _ in range(4)
         ]
 
     def loss(self, i: int) -> Any:
@@ -142,10 +139,7 @@ def check_optimiser(device: str, name: str, fails: Any, kind: type) -> int:
     wanted.step(1)
     after_two = wanted.everything()
     failures = 0
-    for done, after in (
-        (0, after_one),
-        (1, after_two),
-    ):  # states that are made, states that are there
+    for done, after in ((0, after_one), (1, after_two)):  # states that are made, states that are there
         k = 0
         while True:
             k += 1
@@ -235,9 +229,7 @@ def near(a: list[Any], b: list[Any]) -> bool:
         raw = one if isinstance(one, bytes) else one[-1]
         return np.frombuffer(raw, np.float32)
 
-    return len(a) == len(b) and all(
-        np.allclose(numbers(x), numbers(y), rtol=1e-4, atol=1e-6) for x, y in zip(a, b)
-    )
+    return len(a) == len(b) and all(np.allclose(numbers(x), numbers(y), rtol=1e-4, atol=1e-6) for x, y in zip(a, b))
 
 
 def check_device_lost() -> None:
@@ -261,11 +253,5 @@ def check_device_lost() -> None:
 def explains(error: BaseException) -> None:
     """Whether an error of memory says what was asked, what is there and who holds it."""
     said = str(error)
-    for part in (
-        "Tried to allocate",
-        "is free",
-        "This process holds",
-        "tensors use",
-        "The largest live tensors",
-    ):
+    for part in ("Tried to allocate", "is free", "This process holds", "tensors use", "The largest live tensors"):
         assert part in said, said

@@ -61,9 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(
-    answers: dict[str, Callable[[BaseHTTPRequestHandler, bytes], None]] | None = None,
-) -> Iterator[FileServer]:
+def serving(answers: dict[str, Callable[[BaseHTTPRequestHandler, bytes], None]] | None = None) -> Iterator[FileServer]:
     """A server for one test."""
     made = FileServer(answers or {})
     thread = threading.Thread(target=made.serve_forever, daemon=True)

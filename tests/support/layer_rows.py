@@ -61,11 +61,7 @@ LINEAR = [
     *rows((F(5, 4), F(5, 3)), "Bilinear(4, 3, 2)", "Bilinear(4, 3, 2, bias=False)"),
     *rows((F(2, 3, 4),), "Flatten()", "Flatten(0, 1)", "Unflatten(2, (2, 2))"),
     *rows((F(6, 4),), "LazyLinear(3)", "LazyLinear(3, bias=False)"),
-    *rows(
-        (F(4, 3), I(5, 4)),
-        "LinearCrossEntropyLoss(3, 5)",
-        "LinearCrossEntropyLoss(3, 5, bias=True)",
-    ),
+    *rows((F(4, 3), I(5, 4)), "LinearCrossEntropyLoss(3, 5)", "LinearCrossEntropyLoss(3, 5, bias=True)"),
 ]
 
 CONV = [
@@ -159,32 +155,11 @@ NORM = [
 ] + [
     *rows((F(6, 4),), "BatchNorm1d(4)"),
     *rows((SHAPES[2],), "SyncBatchNorm(4)", train=False),
-    *rows(
-        (F(3, 4, 5),),
-        "LayerNorm(5)",
-        "LayerNorm((4, 5), bias=False)",
-        "LayerNorm([4, 5], 1e-3, False)",
-    ),
-    *rows(
-        (F(3, 4, 5),),
-        "RMSNorm(5)",
-        "RMSNorm((4, 5), eps=1e-3)",
-        "RMSNorm(5, elementwise_affine=False)",
-    ),
-    *rows(
-        (SHAPES[2],),
-        "GroupNorm(2, 4)",
-        "GroupNorm(4, 4, affine=False)",
-        "GroupNorm(1, 4, bias=False)",
-    ),
+    *rows((F(3, 4, 5),), "LayerNorm(5)", "LayerNorm((4, 5), bias=False)", "LayerNorm([4, 5], 1e-3, False)"),
+    *rows((F(3, 4, 5),), "RMSNorm(5)", "RMSNorm((4, 5), eps=1e-3)", "RMSNorm(5, elementwise_affine=False)"),
+    *rows((SHAPES[2],), "GroupNorm(2, 4)", "GroupNorm(4, 4, affine=False)", "GroupNorm(1, 4, bias=False)"),
     *rows((SHAPES[2],), "LocalResponseNorm(3)", "LocalResponseNorm(2, 0.1, 0.5, 2.0)"),
-    *rows(
-        (SHAPES[2],),
-        "CrossMapLRN2d(3, 0.1)",
-        "CrossMapLRN2d(2, 0.1)",
-        "CrossMapLRN2d(5, 1.0, 0.5, 2)",
-        grad=False,
-    ),
+    *rows((SHAPES[2],), "CrossMapLRN2d(3, 0.1)", "CrossMapLRN2d(2, 0.1)", "CrossMapLRN2d(5, 1.0, 0.5, 2)", grad=False),
 ]
 
 ACTIVATION = [
@@ -223,12 +198,7 @@ SHAPE = [
     ),
     *rows((F(2, 2, 5),), "Upsample(scale_factor=3, mode='linear')"),
     *rows((F(1, 2, 2, 3, 4),), "Upsample(scale_factor=2, mode='trilinear')"),
-    *rows(
-        (F(3, 4), F(3, 4)),
-        "CosineSimilarity()",
-        "PairwiseDistance()",
-        "PairwiseDistance(1.0, keepdim=True)",
-    ),
+    *rows((F(3, 4), F(3, 4)), "CosineSimilarity()", "PairwiseDistance()", "PairwiseDistance(1.0, keepdim=True)"),
 ]
 
 EMBEDDING = [
@@ -287,11 +257,7 @@ ATTENTION = [
         "TransformerDecoderLayer(8, 2, 16, 0.0, nn.GELU(), norm_first=True)",
         "TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8))",
     ),
-    *rows(
-        (F(2, 6, 8), F(2, 5, 8)),
-        "Transformer(8, 2, 1, 2, 16, 0.0, batch_first=True)",
-        tol=5e-5,
-    ),
+    *rows((F(2, 6, 8), F(2, 5, 8)), "Transformer(8, 2, 1, 2, 16, 0.0, batch_first=True)", tol=5e-5),
 ]
 
 _same = (F(4, 3), F(4, 3))
@@ -316,7 +282,7 @@ CONTAINER = [
         "Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))",
         "Sequential(OrderedDict(a=nn.Linear(4, 3), b=nn.Tanh()))",
         "DataParallel(nn.Linear(4, 3))",
-    ),
+    )
 ]
 
 LAYERS = [

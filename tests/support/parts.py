@@ -47,17 +47,12 @@ REST = {name: share for share, names in _SHARES.items() for name in names.split(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--part", choices=["quick", "rest"], help="a part of the suite: tests/support/parts.py"
-    )
+    parser.addoption("--part", choices=["quick", "rest"], help="a part of the suite: tests/support/parts.py")
 
 
 def is_whole(config: pytest.Config) -> bool:
     """No file, folder or word was asked for."""
-    source = config.args_source in (
-        pytest.Config.ArgsSource.TESTPATHS,
-        pytest.Config.ArgsSource.INVOCATION_DIR,
-    )
+    source = config.args_source in (pytest.Config.ArgsSource.TESTPATHS, pytest.Config.ArgsSource.INVOCATION_DIR)
     return source and not config.option.keyword and not config.option.markexpr
 
 

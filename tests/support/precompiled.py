@@ -12,9 +12,7 @@ from pathlib import Path
 
 # Shared arrays are static here; those of a template would be one array for all libraries with GNU's unique symbols.
 # A GPU refuses an address that is not aligned, a host reads from it: so that it stops here, too, it is told to.
-FLAGS = (
-    "-std=c++20 -fno-gnu-unique -O1 -w -fPIC -fsanitize=alignment -fsanitize-undefined-trap-on-error"
-).split()
+FLAGS = ("-std=c++20 -fno-gnu-unique -O1 -w -fPIC -fsanitize=alignment -fsanitize-undefined-trap-on-error").split()
 
 
 def precompiled(header: Path, folder: Path, command: list[str]) -> Path:

@@ -9,14 +9,7 @@ import rushlight as torch
 from rushlight.runtime.cpu import joins as cpu_joins
 from rushlight.runtime.cuda import joins as cuda_joins
 
-_ANSWERS = (
-    "row_step",
-    "row_reduction",
-    "row_columns",
-    "width",
-    "MOST_ROW_INPUTS",
-    "MOST_ROW_STEPS",
-)
+_ANSWERS = ("row_step", "row_reduction", "row_columns", "width", "MOST_ROW_INPUTS", "MOST_ROW_STEPS")
 
 
 def answer_as_a_gpu(set_attribute: Any) -> None:
@@ -96,13 +89,7 @@ FUNCTIONS: dict[str, tuple] = {
     "masked": (masked, (6, None), (6, None)),
     "square": (square, (None, None)),
     "scores": (scores, (2, 3, 4, None), (2, 3, 4, None)),
-    "attention": (
-        attention_scores,
-        (2, 3, 5, None),
-        (1, 1, 5, None),
-        (1, 3, 1, None),
-        (2, 1, 1, None),
-    ),
+    "attention": (attention_scores, (2, 3, 5, None), (1, 1, 5, None), (1, 3, 1, None), (2, 1, 1, None)),
     "likelihood": (likelihood, (6, None), (6, None)),
     "one row": (layer_norm, (1, None), (None,), (None,)),
 }
@@ -113,9 +100,7 @@ class Random:
 
     def __init__(self, seed: int) -> None:
         draws = random.Random(seed)
-        self.plan = [
-            tuple([draws.randrange(60) for _ in range(5)]) for _ in range(draws.randrange(4, 16))
-        ]
+        self.plan = [tuple([draws.randrange(60) for _ in range(5)]) for _ in range(draws.randrange(4, 16))]
 
     def __call__(self, x: Any, y: Any, w: Any) -> Any:
         full, rows, seen = [x * w, y * 1.0], [x.mean(-1, keepdim=True)], []

@@ -31,10 +31,7 @@ _THEIRS = (
 
 
 def _outcome(frame: Any, source: str) -> tuple:
-    space = {
-        "torch": frame, "nn": frame.nn, "F": frame.nn.functional, "OrderedDict": OrderedDict,
-        "copy": copy,
-    }  # fmt: skip
+    space = {"torch": frame, "nn": frame.nn, "F": frame.nn.functional, "OrderedDict": OrderedDict, "copy": copy}
     frame.manual_seed(0)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

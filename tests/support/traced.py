@@ -15,9 +15,7 @@ from rushlight.capture.loops.in_calls import TracedCalls
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
 
-TIMED = [
-    False
-]  # whether paths that do not pay are let alone: what a test sees would depend on the machine
+TIMED = [False]  # whether paths that do not pay are let alone: what a test sees would depend on the machine
 
 
 class Seen:
@@ -85,11 +83,7 @@ def both(program: Callable[..., Any], *args: Any, replays: int = 1, exact: bool 
     found, seen = run_traced(program, *args)
     compare(expected, found, exact)
     assert (state == rl.get_rng_state().numpy()).all(), "random numbers were drawn otherwise"
-    assert seen.replayed >= replays, (
-        seen.replayed,
-        seen.fallbacks,
-        [vars(p) for p in seen.places.values()],
-    )
+    assert seen.replayed >= replays, (seen.replayed, seen.fallbacks, [vars(p) for p in seen.places.values()])
     return seen
 
 

@@ -26,7 +26,7 @@ CASES: dict[str, Any] = {
     "rows": lambda t: ((t.tensor([[1.0, 0]]).to_sparse_csr(), t.tensor([[0, 1.0]]).to_sparse_csr()), {}),
     "no values": lambda t: ((t.zeros(2, device="meta"), t.zeros(2, device="meta")), {}),
     "one tolerance": lambda t: ((t.ones(1), t.ones(1)), {"rtol": 1e-3}),
-}  # fmt: skip
+}
 
 
 def told(lib: Any, case: Any) -> str:

@@ -41,9 +41,7 @@ def names(lib, fn):
 def net(lib):
     lib.manual_seed(0)
     nn = lib.nn
-    return nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
-    )
+    return nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5))
 
 
 PROGRAMS = {
@@ -82,9 +80,7 @@ def test_a_backward_pass_is_seen(lib) -> None:
     model, x = net(lib), lib.ones(2, 3, 8, 8)
     seen, _ = names(lib, lambda: model(x).sum().backward())
     assert {"aten.convolution_backward.default", "aten.threshold_backward.default"} <= {*seen}
-    assert seen.count("aten.mm.default") == 2 and all(
-        p.grad is not None for p in model.parameters()
-    )
+    assert seen.count("aten.mm.default") == 2 and all(p.grad is not None for p in model.parameters())
 
 
 @BOTH

@@ -41,9 +41,7 @@ def wrapper_of(lib: Any) -> Any:
             return "Holder"
 
         @classmethod
-        def __torch_dispatch__(
-            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             names.append(str(func))
             plain = tree_map(lambda t: t.held if isinstance(t, Holder) else t, (args, kwargs or {}))
             out = func(*plain[0], **plain[1])
@@ -114,10 +112,7 @@ def test_gradients_are_those_of_plain_tensors() -> None:
 def test_in_place(lib: Any) -> None:
     kind = wrapper_of(lib)
     x, y = kind(lib.ones(3)), lib.zeros(3)
-    with (
-        lib.no_grad(),
-        asked_for(kind, "add_.Tensor", "zero_.default", "add_.Tensor", "copy_.default"),
-    ):
+    with lib.no_grad(), asked_for(kind, "add_.Tensor", "zero_.default", "add_.Tensor", "copy_.default"):
         x.add_(2)
         assert plain(x).tolist() == [3, 3, 3]
         x.zero_()
@@ -183,9 +178,7 @@ def test_the_object_that_a_class_returns_is_the_result(lib: Any) -> None:
 
     class Kept(kind):
         @classmethod
-        def __torch_dispatch__(
-            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             assert types == (cls,)
             out = Kept(func(*[getattr(a, "held", a) for a in args]))
             out.note = func.__name__
@@ -205,9 +198,7 @@ def test_a_result_may_be_plain_and_a_class_may_refuse(lib: Any) -> None:
 
     class Opened(kind):
         @classmethod
-        def __torch_dispatch__(
-            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return func(*[getattr(a, "held", a) for a in args], **(kwargs or {}))
 
     class Never(kind):
@@ -267,7 +258,7 @@ CALLS = {
     "in place": lambda lib, x: x.add_(1),
     "by another": lambda lib, x: x.mul_(x),
     "written at indices": lambda lib, x: x.index_put_((lib.tensor([0]),), lib.ones(1, 3)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -352,9 +343,7 @@ def test_printed_around_contents_of_its_own(lib: Any) -> None:
     strings = importlib.import_module("rushlight._tensor_str" if lib is rl else "torch._tensor_str")
     x = wrapper_of(lib)(lib.ones(2, dtype=lib.float64))
     name = "rushlight" if lib is rl else "torch"
-    assert (
-        strings._str_intern(x, tensor_contents="[a, b]") == f"Holder([a, b], dtype={name}.float64)"
-    )
+    assert strings._str_intern(x, tensor_contents="[a, b]") == f"Holder([a, b], dtype={name}.float64)"
     assert strings._add_suffixes("Own([1]", ["a=1"], 4, False) == "Own([1], a=1)"
     assert strings._add_suffixes("Own([1]", ["a=1"], 4, True) == "Own([1],\n    a=1)"
 
@@ -370,9 +359,7 @@ def test_positions_of_a_class(lib: Any) -> None:
 def test_a_wrapper_says_what_positions_are() -> None:
     class Keyed(Kept):
         @classmethod
-        def __torch_dispatch__(
-            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return args[0].held[args[2].bool()]
 
     found = rl.index_select(Keyed(rl.arange(3.0)), 0, rl.tensor([1.0, 0.0, 1.0]))

@@ -39,13 +39,7 @@ def whole(lib):
             e = lib.cat([c, d], dim=-1).sum(dim=-1, keepdim=True)
             f = self.seq(a)[:, 1:3]
             g = -f.t().max().sigmoid() + lib.ones(2)
-            return {
-                "o": (e, f),
-                "g": g.shape[0],
-                "h": y + 1,
-                "k": 1 / (g**2),
-                "m": [self.w.t() @ a.T],
-            }
+            return {"o": (e, f), "g": g.shape[0], "h": y + 1, "k": 1 / (g**2), "m": [self.w.t() @ a.T]}
 
     with lib.random.fork_rng() if hasattr(lib.random, "fork_rng") else lib.no_grad():
         lib.manual_seed(0)
@@ -149,9 +143,7 @@ def test_graphs_are_changed(lib):
     traced.graph.lint()
     traced.recompile()
     assert traced(lib.tensor([2.0])).tolist() == [3.0]
-    assert traced.code.endswith(
-        "neg = torch.neg(x);  x = None\n    add = neg + 5;  neg = None\n    return add\n    "
-    )
+    assert traced.code.endswith("neg = torch.neg(x);  x = None\n    add = neg + 5;  neg = None\n    return add\n    ")
     with pytest.raises(RuntimeError, match="still had 1 users"):
         traced.graph.erase_node(next(iter(traced.graph.nodes)))
     with pytest.raises(TypeError, match="does not support mutation"):
@@ -195,9 +187,7 @@ def test_patterns_are_replaced(lib):
             return x + lib.max(m1) + lib.max(m2)
 
     traced = lib.fx.symbolic_trace(M())
-    found = lib.fx.replace_pattern(
-        traced, lambda a, b: lib.cat([a, b]).sum(), lambda a, b: lib.stack([a, b])
-    )
+    found = lib.fx.replace_pattern(traced, lambda a, b: lib.cat([a, b]).sum(), lambda a, b: lib.stack([a, b]))
     assert len(found) == 2
     targets = [n.target for n in traced.graph.nodes]
     assert targets.count(lib.stack) == 2 and lib.cat not in targets
@@ -228,12 +218,8 @@ def test_concrete_arguments_decide(lib):
     def fn(x, flip):
         return -x if flip else x
 
-    assert lib.fx.symbolic_trace(fn, concrete_args={"flip": True})(lib.ones(1), True).tolist() == [
-        -1.0
-    ]
-    assert lib.fx.symbolic_trace(fn, concrete_args={"flip": False})(
-        lib.ones(1), False
-    ).tolist() == [1.0]
+    assert lib.fx.symbolic_trace(fn, concrete_args={"flip": True})(lib.ones(1), True).tolist() == [-1.0]
+    assert lib.fx.symbolic_trace(fn, concrete_args={"flip": False})(lib.ones(1), False).tolist() == [1.0]
 
 
 def helper(x):
@@ -332,9 +318,7 @@ def test_a_tracer_may_be_written_of_its_parts(lib):
             cache = {}
 
             def call(mod, *args, **kwargs):
-                st._autowrap_check(
-                    patcher, type(mod).forward.__globals__, self._autowrap_function_ids
-                )
+                st._autowrap_check(patcher, type(mod).forward.__globals__, self._autowrap_function_ids)
                 forward = lambda *a, **k: st._orig_module_call(mod, *a, **k)  # noqa: E731
                 return self.call_module(mod, forward, args, kwargs)
 
@@ -376,9 +360,7 @@ def test_a_tracer_may_be_written_of_its_parts(lib):
 def test_shapes_are_noted():
     traced = rushlight.fx.symbolic_trace(Small())
     ShapeProp(traced).propagate(rushlight.ones(3, 2))
-    shapes = {
-        n.name: n.meta["tensor_meta"].shape for n in traced.graph.nodes if "tensor_meta" in n.meta
-    }
+    shapes = {n.name: n.meta["tensor_meta"].shape for n in traced.graph.nodes if "tensor_meta" in n.meta}
     assert shapes["body_0"] == (3, 2) and shapes["sum_1"] == ()
 
 

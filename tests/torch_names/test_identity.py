@@ -18,7 +18,7 @@ PLACES = """
     torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.utils.data torch.distributions
     torch.distributions.constraints torch.distributions.transforms torch.autograd torch.autograd.graph torch.amp
     torch.fx torch.utils.hooks torch.profiler torch.futures torch.storage
-""".split()  # fmt: skip
+""".split()
 # Where ours differ: names of compiled classes, types of TorchScript that are not there, and parts of other files.
 ELSEWHERE = {
     "CodeGen", "DisableTorchFunctionSubclass", "Event", "Future", "ProfilerActivity", "ScriptFunction", "ScriptModule",
@@ -103,9 +103,7 @@ assert "class Linear" in inspect.getsource(nn.Linear)
 typing.get_type_hints(nn.Module), typing.get_type_hints(nn.Linear)
 print(b"torch.nn.modules.linear" in text, b"rushlight.nn.modules" not in text, repr(nn.Linear), repr(torch.optim.Adam))
 """)
-    assert told == (
-        "True True <class 'torch.nn.modules.linear.Linear'> <class 'torch.optim.adam.Adam'>"
-    )
+    assert told == ("True True <class 'torch.nn.modules.linear.Linear'> <class 'torch.optim.adam.Adam'>")
 
 
 def test_compiled_steps_are_still_recorded() -> None:

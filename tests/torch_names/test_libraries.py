@@ -267,10 +267,7 @@ def test_scripted_functions_are_known_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [[1, 2], [1, "a"], {"a": 1}, (1, "a"), None, 3])
-@pytest.mark.parametrize(
-    "kind", [list[int], dict[str, int], tuple[int, str], int | None],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("kind", [list[int], dict[str, int], tuple[int, str], int | None], ids=str)
 def test_jit_isinstance(value: typing.Any, kind: typing.Any) -> None:
     assert rl.jit.isinstance(value, kind) == torch.jit.isinstance(value, kind)
 
@@ -301,7 +298,7 @@ def test_absent_devices_say_so(name: str) -> None:
 def test_duck_types_answer_for_functions_of_libraries() -> None:
     class Duck:
         @classmethod
-        def __torch_function__(cls, func: typing.Any, types: tuple, args: tuple = (), kwargs: typing.Any = None) -> str:  # fmt: skip
+        def __torch_function__(cls, func: typing.Any, types: tuple, args: tuple = (), kwargs: typing.Any = None) -> str:
             return f"{func.__name__} of {len(types)}"
 
     class Later(Duck):
@@ -376,10 +373,9 @@ def test_lowrank_from_the_same_stream(shape: tuple) -> None:
 
 def test_softmax_derivatives_by_their_inner_names() -> None:
     g, x = np.random.default_rng(2).standard_normal((2, 3, 4)).astype("f")
-    for name, fn in (("_softmax_backward_data", "softmax"), ("_log_softmax_backward_data", "log_softmax")):  # fmt: skip
+    for name, fn in (("_softmax_backward_data", "softmax"), ("_log_softmax_backward_data", "log_softmax")):
         ours, theirs = [
-            getattr(m, name)(m.tensor(g), getattr(m, fn)(m.tensor(x), 1), 1, m.float32).numpy()
-            for m in (rl, torch)
+            getattr(m, name)(m.tensor(g), getattr(m, fn)(m.tensor(x), 1), 1, m.float32).numpy() for m in (rl, torch)
         ]
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -454,10 +450,7 @@ def test_wishart_against_pytorchs(form: str) -> None:
     given = np.array([[2.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.1, 0.2, 1.5]], "f")
     given = given if form == "scale_tril" else given @ given.T
     value = np.array([[8.0, 1.0, 0.5], [1.0, 5.0, 0.3], [0.5, 0.3, 6.0]], "f")
-    ours, theirs = [
-        m.distributions.Wishart(m.tensor([5.0, 7.0]), **{form: m.tensor(given)})
-        for m in (rl, torch)
-    ]
+    ours, theirs = [m.distributions.Wishart(m.tensor([5.0, 7.0]), **{form: m.tensor(given)}) for m in (rl, torch)]
     for name in ("mean", "mode", "variance", "covariance_matrix", "precision_matrix", "scale_tril"):
         want = getattr(theirs, name).numpy()
         np.testing.assert_allclose(getattr(ours, name).numpy(), want, rtol=1e-4, atol=1e-5)

@@ -23,9 +23,7 @@ def scale():
 
 def test_what_is_missing_is_an_attribute_error_in_pytorchs_words():
     assert not hasattr(rl.ops.torchvision, "nms")
-    with pytest.raises(
-        AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"
-    ):
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"):
         rl.ops.aten.nope
     assert "torchvision" not in dir(rl.ops)
 
@@ -74,9 +72,7 @@ def test_derivative(scale):
     def setup(ctx, inputs, output):
         ctx.factor = inputs[1]
 
-    library.register_autograd(
-        "tests::scale", lambda ctx, g: (g * ctx.factor, None), setup_context=setup
-    )
+    library.register_autograd("tests::scale", lambda ctx, g: (g * ctx.factor, None), setup_context=setup)
     rl.ops.tests.scale(x, 5.0).sum().backward()
     assert x.grad.tolist() == [5.0, 5.0]
 
@@ -134,12 +130,7 @@ def test_what_is_refused():
         rl.ops.load_library("lib.so")
 
 
-@pytest.mark.parametrize(
-    "name, says",
-    [
-        ("onnx.dynamo_export", "one exporter"),
-    ],
-)
+@pytest.mark.parametrize("name, says", [("onnx.dynamo_export", "one exporter")])
 def test_refusals_say_what_to_do_instead(name: str, says: str):
     module, function = name.split(".")
     refuse = getattr(getattr(rl, module), function)
@@ -191,10 +182,10 @@ def test_opcheck_tries_what_an_operator_promises() -> None:
 
     whole = dict.fromkeys(
         ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"), "SUCCESS"
-    )  # fmt: skip
+    )
     assert _checked("good", good, rl.empty_like) == whole
     assert _checked("writes", writes, rl.empty_like)["test_schema"] == "failed"
     assert _checked("longer", longer, rl.empty_like)["test_faketensor"] == "failed"
     assert _checked("bare", good, test_utils="test_faketensor") == {"test_faketensor": "failed"}
     with pytest.raises(Exception, match="test_schema failed"):
-        library.opcheck(library.custom_op("checked::raises", writes, mutates_args=()), (rl.ones(1),))  # fmt: skip
+        library.opcheck(library.custom_op("checked::raises", writes, mutates_args=()), (rl.ones(1),))

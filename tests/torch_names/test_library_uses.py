@@ -15,9 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 USES = ROOT / "tools" / "library_uses"
-SMALL = [
-    "einops", "entmax", "jaxtyping", "opt_einsum", "safetensors", "torch_ema", "torchinfo", "torchmetrics",
-]  # fmt: skip
+SMALL = ["einops", "entmax", "jaxtyping", "opt_einsum", "safetensors", "torch_ema", "torchinfo", "torchmetrics"]
 
 
 def load_tool() -> Any:
@@ -70,9 +68,7 @@ def test_metadata_stands_only_while_pip_works(tmp_path: Path) -> None:
 def test_the_page_is_that_of_the_results() -> None:
     results = tool.read(tool.RESULTS)
     assert tool.PAGE.read_text() == tool.page(dict(sorted(results.items())))
-    assert (
-        results.keys() == tool.files().keys() and results.keys() <= tool.read(tool.EXPECTED).keys()
-    )
+    assert results.keys() == tool.files().keys() and results.keys() <= tool.read(tool.EXPECTED).keys()
 
 
 def test_a_use_that_fails_says_where(tmp_path: Path) -> None:

@@ -49,10 +49,7 @@ CALLS = {
     ),
     "not a tensor": lambda m, net, t: m.swap_tensor(net[0], "weight", 3),
     "a dotted name": lambda m, net, t: m.swap_tensor(net, "0.weight", t),
-    "set": lambda m, net, t: (
-        m.NamedMemberAccessor(net).set_tensor("0.weight", t),
-        net[0].weight.tolist(),
-    ),
+    "set": lambda m, net, t: (m.NamedMemberAccessor(net).set_tensor("0.weight", t), net[0].weight.tolist()),
     "delete": lambda m, net, t: (
         m.NamedMemberAccessor(net).del_tensor("0.bias"),
         [n for n, _ in net.named_parameters()],
@@ -62,14 +59,10 @@ CALLS = {
         m.NamedMemberAccessor(net).swap_tensors_dict({"0.weight": t})[1],
         net[0].weight.tolist(),
     ),
-    "swap missing names": lambda m, net, t: m.NamedMemberAccessor(net).swap_tensors_dict(
-        {"0.w": t}
-    ),
+    "swap missing names": lambda m, net, t: m.NamedMemberAccessor(net).swap_tensors_dict({"0.w": t}),
     "check": lambda m, net, t: m.NamedMemberAccessor(net).check_keys(["0.weight", "x"]),
     "names": lambda m, net, t: [n for n, _ in m.NamedMemberAccessor(net).named_tensors()],
-    "a child": lambda m, net, t: type(
-        m.NamedMemberAccessor(net).swap_submodule("0", net[1])
-    ).__name__,
+    "a child": lambda m, net, t: type(m.NamedMemberAccessor(net).swap_submodule("0", net[1])).__name__,
     "get": lambda m, net, t: m.NamedMemberAccessor(net).get_tensor("1.running_mean").tolist(),
     "get a missing one": lambda m, net, t: m.NamedMemberAccessor(net).get_tensor("1.other"),
     "lengths": lambda m, net, t: m.NamedMemberAccessor(net).set_tensors(["0.weight"], []),
@@ -107,9 +100,7 @@ def test_make_functional() -> None:
 def test_ensembles() -> None:
     def call(lib: Any) -> Any:
         f = functorch_of(lib)
-        nets = [
-            lib.nn.Sequential(lib.nn.Linear(3, 2), lib.nn.BatchNorm1d(2)).eval() for _ in range(3)
-        ]
+        nets = [lib.nn.Sequential(lib.nn.Linear(3, 2), lib.nn.BatchNorm1d(2)).eval() for _ in range(3)]
         function, params, buffers = f.combine_state_for_ensemble(nets)
         one, p, b = f.make_functional_with_buffers(nets[0])
         x = lib.ones(4, 3)
@@ -260,9 +251,7 @@ def test_kinds_of_containers() -> None:
     both(call)
 
 
-@pytest.mark.parametrize(
-    "name", ["Dataset", "Subset", "ConcatDataset", "StackDataset", "DataLoader"]
-)
+@pytest.mark.parametrize("name", ["Dataset", "Subset", "ConcatDataset", "StackDataset", "DataLoader"])
 def test_generic_classes_of_data(name: str) -> None:
     import importlib
     from typing import TypeVar
@@ -284,7 +273,7 @@ def test_copies_between_devices() -> None:
     from rushlight.cuda import comm
 
     x = rushlight.arange(6.0).reshape(2, 3)
-    assert [t.tolist() for t in comm.scatter(x, ["cpu"] * 2, [1, 2], 1)] == [[[0.0], [3.0]], [[1.0, 2.0], [4.0, 5.0]]]  # fmt: skip
+    assert [t.tolist() for t in comm.scatter(x, ["cpu"] * 2, [1, 2], 1)] == [[[0.0], [3.0]], [[1.0, 2.0], [4.0, 5.0]]]
     assert comm.gather(comm.scatter(x, ["cpu"] * 2), destination="cpu").tolist() == x.tolist()
     assert comm.reduce_add([x, x, x], "cpu").tolist() == (x * 3).tolist()
     assert len(comm.broadcast(x, ["cpu", "cpu"])) == 2

@@ -81,7 +81,7 @@ def test_collating_by_functions_of_a_table(lib: Any) -> None:
     assert found["a"] == 2 and [t.tolist() for t in found["b"]] == [[1, 3], [2.0, 4.0]]
     arrays = [np.ones(2, np.float32), np.zeros(2, np.float32)]
     assert module.collate(arrays, collate_fn_map=module.default_collate_fn_map).shape == (2, 2)
-    assert module.collate([np.int8(1), np.int8(2)], collate_fn_map=module.default_collate_fn_map).dtype == lib.int8  # fmt: skip
+    assert module.collate([np.int8(1), np.int8(2)], collate_fn_map=module.default_collate_fn_map).dtype == lib.int8
 
 
 def test_seeds_of_workers() -> None:
@@ -96,13 +96,7 @@ def test_parts_of_attention(same: str) -> None:
     found = []
     for m in (rl, torch):
         m.manual_seed(0)
-        q, k, v, w, b = (
-            m.randn(2, 3, 4),
-            m.randn(2, 3, 4),
-            m.randn(2, 3, 4),
-            m.randn(12, 4),
-            m.randn(12),
-        )
+        q, k, v, w, b = (m.randn(2, 3, 4), m.randn(2, 3, 4), m.randn(2, 3, 4), m.randn(12, 4), m.randn(12))
         given = {"all": (q, q, q), "memory": (q, k, k), "none": (q, k, v)}[same]
         F = m.nn.functional
         parts = [*F._in_projection_packed(*given, w, b), *F._in_projection(*given, *w.chunk(3))]
@@ -217,9 +211,7 @@ def test_bytes_become_a_tensor_by_way_of_a_storage(lib: Any) -> None:
 @BOTH
 def test_casts_of_autocast_as_a_function(lib: Any) -> None:
     given = (lib.ones(1), 3, "a", {"k": lib.ones(1).double()}, [lib.ones(1).int()])
-    made = importlib.import_module(f"{lib.__name__}.amp.autocast_mode")._cast(
-        given, "cpu", lib.bfloat16
-    )
+    made = importlib.import_module(f"{lib.__name__}.amp.autocast_mode")._cast(given, "cpu", lib.bfloat16)
     assert made[0].dtype == lib.bfloat16 and made[1:3] == (3, "a")
     assert made[3]["k"].dtype == lib.float64 and made[4][0].dtype == lib.int32
 
@@ -285,11 +277,7 @@ def test_attributes_of_graph_modules(name: str) -> None:
 def test_transforms_and_distributions_that_are_modules(lib: Any) -> None:
     """Their first base makes the parts of the module that stands behind it."""
     for base in (lib.distributions.Transform, lib.distributions.Distribution):
-        made = type(
-            "Learnt",
-            (base, lib.nn.Module),
-            {"__hash__": lib.nn.Module.__hash__, "arg_constraints": {}},
-        )()
+        made = type("Learnt", (base, lib.nn.Module), {"__hash__": lib.nn.Module.__hash__, "arg_constraints": {}})()
         made.weight = lib.nn.Parameter(lib.ones(2))
         assert [name for name, _ in made.named_parameters()] == ["weight"]
 
@@ -300,8 +288,4 @@ def test_flat_weights_are_written_as_they_are_by_name(lib: Any) -> None:
     layer = lib.nn.LSTM(2, 3)
     layer.weight_ih_l0 = lib.nn.Parameter(lib.zeros(12, 2))
     layer._flat_weights = [getattr(layer, name) for name in layer._flat_weights_names]
-    assert layer._flat_weights[0] is layer.weight_ih_l0 and layer(lib.ones(1, 1, 2))[0].shape == (
-        1,
-        1,
-        3,
-    )
+    assert layer._flat_weights[0] is layer.weight_ih_l0 and layer(lib.ones(1, 1, 2))[0].shape == (1, 1, 3)

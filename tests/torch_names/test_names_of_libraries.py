@@ -36,11 +36,7 @@ def test_what_a_conversion_does_with_parameters(lib, way):
     weight, grad, values = net.weight, net.weight.grad, net.weight.detach().numpy().copy()
     future = lib.__future__
     names = {"overwrite": "overwrite_module_params", "swap": "swap_module_params"}
-    turn = (
-        getattr(future, f"set_{names[way]}_on_conversion", None)
-        if way in names
-        else lambda on: None
-    )
+    turn = getattr(future, f"set_{names[way]}_on_conversion", None) if way in names else lambda on: None
     turn(True)
     try:
         net.double()
@@ -79,13 +75,9 @@ def test_frozen_switches_and_checks(lib, monkeypatch):
 
 @BOTH
 def test_loops_as_functions(lib):
-    out = lib.while_loop(
-        lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (lib.tensor(0), lib.ones(2))
-    )
+    out = lib.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (lib.tensor(0), lib.ones(2)))
     assert [o.tolist() for o in out] == [3, [8.0, 8.0]]
-    assert lib.cond(
-        lib.tensor(True), lambda x: x + 1, lambda x: x - 1, (lib.ones(1),)
-    ).tolist() == [2.0]
+    assert lib.cond(lib.tensor(True), lambda x: x + 1, lambda x: x - 1, (lib.ones(1),)).tolist() == [2.0]
 
 
 def test_iterators_of_loaders():
@@ -126,15 +118,9 @@ def test_pipes_are_chained():
         ShufflerIterDataPipe([1])
     source = IterableWrapper([1, 2, 3, 4, 5])
     assert list(source.map(float).filter(lambda x: x != 2)) == [1.0, 3.0, 4.0, 5.0]
-    assert (list(source.batch(2)), len(source.batch(2, drop_last=True))) == (
-        [[1, 2], [3, 4], [5]],
-        2,
-    )
+    assert (list(source.batch(2)), len(source.batch(2, drop_last=True))) == ([[1, 2], [3, 4], [5]], 2)
     assert [b.tolist() for b in source.batch(2, True).collate()] == [[1, 2], [3, 4]]
-    assert (list(source.zip("abc")), len(source.concat(source))) == (
-        [(1, "a"), (2, "b"), (3, "c")],
-        10,
-    )
+    assert (list(source.zip("abc")), len(source.concat(source))) == ([(1, "a"), (2, "b"), (3, "c")], 10)
 
 
 def test_names_that_are_there():
@@ -143,14 +129,8 @@ def test_names_that_are_there():
         "jit._recursive", "storage", "utils._triton", "utils.cpp_extension", "utils.deterministic",
     ):  # fmt: skip
         importlib.import_module(f"rushlight.{name}")
-    assert (
-        rushlight.jit.annotations.List[int]
-        and rushlight.legacy_contiguous_format is rushlight.contiguous_format
-    )
-    assert (
-        rushlight.get_autocast_gpu_dtype() is rushlight.float16
-        and not rushlight.is_autocast_cpu_enabled()
-    )
+    assert rushlight.jit.annotations.List[int] and rushlight.legacy_contiguous_format is rushlight.contiguous_format
+    assert rushlight.get_autocast_gpu_dtype() is rushlight.float16 and not rushlight.is_autocast_cpu_enabled()
     with pytest.raises(NotImplementedError, match="custom_op"):
         rushlight.utils.cpp_extension.load("x", ["x.cpp"])
 
@@ -174,10 +154,7 @@ def test_helpers_of_distributions(lib):
     lib.manual_seed(1)
     drawn = helpers._standard_normal((3,), dtype=lib.float64, device="cpu")
     lib.manual_seed(1)
-    assert (
-        drawn.tolist()
-        == lib.normal(lib.zeros(3, dtype=lib.float64), lib.ones(3, dtype=lib.float64)).tolist()
-    )
+    assert drawn.tolist() == lib.normal(lib.zeros(3, dtype=lib.float64), lib.ones(3, dtype=lib.float64)).tolist()
     assert lib.serialization.DEFAULT_PROTOCOL == 2
 
 

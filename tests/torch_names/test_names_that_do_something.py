@@ -102,13 +102,9 @@ def test_optimisers_of_others(lib: Any) -> None:
     inner = importlib.import_module(f"{lib.__name__}.optim.optimizer")
     foreach = importlib.import_module(f"{lib.__name__}.utils._foreach_utils")
     tensors = [lib.ones(1), lib.ones(1).double(), lib.ones(2)]
-    groups = inner.Optimizer._group_tensors_by_device_and_dtype(
-        [tensors, [1, 2, 3]][:1], with_indices=True
-    )
+    groups = inner.Optimizer._group_tensors_by_device_and_dtype([tensors, [1, 2, 3]][:1], with_indices=True)
     (lists, places) = groups[(lib.device("cpu"), lib.float32)]
-    assert (
-        [t.shape for t in lists[0]] == [(1,), (2,)] and list(places) == [0, 2] and len(groups) == 2
-    )
+    assert [t.shape for t in lists[0]] == [(1,), (2,)] and list(places) == [0, 2] and len(groups) == 2
     assert foreach._has_foreach_support(tensors, lib.device("cpu"))
     assert inner._default_to_fused_or_foreach(tensors, False, use_fused=True) == (True, False)
     assert inner._default_to_fused_or_foreach(tensors, False) == (False, False)
@@ -131,8 +127,7 @@ def test_optimisers_of_others(lib: Any) -> None:
 @BOTH
 def test_small_names(lib: Any) -> None:
     init, transformer, pytree = (
-        importlib.import_module(f"{lib.__name__}.{n}")
-        for n in ("nn.init", "nn.modules.transformer", "utils._pytree")
+        importlib.import_module(f"{lib.__name__}.{n}") for n in ("nn.init", "nn.modules.transformer", "utils._pytree")
     )
     assert init._no_grad_fill_(lib.ones(2, requires_grad=True), 3.0).tolist() == [3.0, 3.0]
     assert transformer._get_activation_fn("relu")(lib.tensor(-1.0)).item() == 0.0

@@ -79,9 +79,7 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match=r"Unknown protocol 5. Available protocols: \[1\]"):
             lib.treespec_dumps(lib.tree_structure([1]), 5)
         with pytest.raises(NotImplementedError, match="Deserializing builtins.nothing in pytree"):
-            lib.treespec_loads(
-                '[1, {"type": "builtins.nothing", "context": "null", "children_spec": []}]'
-            )
+            lib.treespec_loads('[1, {"type": "builtins.nothing", "context": "null", "children_spec": []}]')
 
 
 def test_classes_that_somebody_registers() -> None:
@@ -114,9 +112,9 @@ def test_classes_that_somebody_registers() -> None:
             lib.treespec_dumps(lib.tree_structure(Shut(1)))
 
 
-@pytest.mark.parametrize("thing", [Pair, Pair(1, 2), (1, 2), tuple, time.gmtime(0), time.struct_time, 3], ids=str)  # fmt: skip
+@pytest.mark.parametrize("thing", [Pair, Pair(1, 2), (1, 2), tuple, time.gmtime(0), time.struct_time, 3], ids=str)
 def test_kinds_of_tuples(thing: Any) -> None:
-    for name in ("is_namedtuple", "is_namedtuple_instance", "is_structseq", "is_structseq_instance"):  # fmt: skip
+    for name in ("is_namedtuple", "is_namedtuple_instance", "is_structseq", "is_structseq_instance"):
         assert getattr(ours, name)(thing) == getattr(theirs, name)(thing), name
     if isinstance(thing, type):
         assert ours.is_namedtuple_class(thing) == theirs.is_namedtuple_class(thing)

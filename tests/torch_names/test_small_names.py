@@ -115,18 +115,13 @@ def test_small_names_of_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
         assert lib.cuda.has_half and callable(lib.cuda.random.manual_seed_all)
         if not lib.cuda.is_available():
             assert lib.cuda.memory_stats_as_nested_dict() == {}
-            with_cuda = (
-                lib is not rushlight and lib.version.cuda
-            )  # PyTorch's wheel of CUDA has flags
+            with_cuda = lib is not rushlight and lib.version.cuda  # PyTorch's wheel of CUDA has flags
             assert with_cuda or lib.cuda.get_gencode_flags() == ""
     from rushlight.cuda import rarely_used
 
     counters = {"a.all.current": 3, "a.all.peak": 4, "num": 1}
     monkeypatch.setattr(rarely_used, "memory_stats", lambda device: counters)
-    assert rarely_used.memory_stats_as_nested_dict() == {
-        "a": {"all": {"current": 3, "peak": 4}},
-        "num": 1,
-    }
+    assert rarely_used.memory_stats_as_nested_dict() == {"a": {"all": {"current": 3, "peak": 4}}, "num": 1}
 
 
 @pytest.mark.parametrize("shapes", [

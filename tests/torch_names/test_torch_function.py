@@ -237,13 +237,7 @@ def test_a_mode_sees_functions_and_may_replace_them(lib):
         y = lib.add(lib.zeros(2), x)
         assert lib.exp(x) == "replaced"
     assert y.tolist() == [1.0, 1.0]
-    assert seen == [
-        ("inner", "zeros"),
-        ("outer", "zeros"),
-        ("inner", "add"),
-        ("outer", "add"),
-        ("inner", "exp"),
-    ]
+    assert seen == [("inner", "zeros"), ("outer", "zeros"), ("inner", "add"), ("outer", "add"), ("inner", "exp")]
     seen.clear()
     assert lib.add(x, 1).tolist() == [2.0, 2.0] and not seen
 
@@ -278,10 +272,7 @@ def test_functions_of_libraries(lib):
 
 def test_what_can_be_overridden():
     functions = rushlight.overrides.get_overridable_functions()
-    assert (
-        rushlight.add in functions[rushlight]
-        and rushlight.Tensor.add in functions[rushlight.Tensor]
-    )
+    assert rushlight.add in functions[rushlight] and rushlight.Tensor.add in functions[rushlight.Tensor]
     assert rushlight.nn.functional.relu in functions[rushlight.nn.functional]
     assert rushlight.tensor in rushlight.overrides.get_ignored_functions()
     answers = rushlight.overrides.get_testing_overrides()
@@ -292,9 +283,7 @@ def test_what_can_be_overridden():
 
 def test_every_public_function_of_one_tensor_keeps_the_class():
     """Each method that PyTorch has of one tensor, called on a subclass: the class is PyTorch's."""
-    methods = [
-        n for n in dir(rushlight.Tensor) if not n.startswith("_") and hasattr(torch.Tensor, n)
-    ]
+    methods = [n for n in dir(rushlight.Tensor) if not n.startswith("_") and hasattr(torch.Tensor, n)]
     wrong = []
     for name in methods:
         found = []

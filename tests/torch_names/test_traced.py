@@ -17,20 +17,12 @@ from traced import Calls
 MODELS = {
     "linear": lambda: (nn.Linear(3, 4), (rl.randn(2, 3),)),
     "conv": lambda: (
-        nn.Sequential(
-            nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
-        ).eval(),
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()).eval(),
         (rl.randn(2, 1, 8, 8),),
     ),
-    "transformer": lambda: (
-        nn.TransformerEncoderLayer(8, 2, batch_first=True).eval(),
-        (rl.randn(2, 5, 8),),
-    ),
+    "transformer": lambda: (nn.TransformerEncoderLayer(8, 2, batch_first=True).eval(), (rl.randn(2, 5, 8),)),
     "lstm": lambda: (nn.LSTM(3, 4), (rl.randn(5, 2, 3),)),
-    "embedding": lambda: (
-        nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3), nn.GELU()),
-        (rl.tensor([1, 2]),),
-    ),
+    "embedding": lambda: (nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3), nn.GELU()), (rl.tensor([1, 2]),)),
     "attention": lambda: (nn.MultiheadAttention(8, 2).eval(), (rl.randn(5, 2, 8),) * 3),
     "resnet": lambda: (rl.vision.models.resnet18(num_classes=3).eval(), (rl.randn(1, 3, 32, 32),)),
 }
@@ -70,13 +62,7 @@ def test_another_batch_size_and_gradients():
 def test_sizes_are_those_of_the_input_that_comes():
     def fn(x):
         n, (b, c, d) = x.size(0), x.shape
-        shapes = (
-            x.view(b, -1),
-            x.new_zeros(x.shape[:-1]),
-            x.expand(2, *x.shape),
-            rl.zeros(n * 2),
-            x[: n // 2],
-        )
+        shapes = (x.view(b, -1), x.new_zeros(x.shape[:-1]), x.expand(2, *x.shape), rl.zeros(n * 2), x[: n // 2])
         numbers = (x.sum() / n, 1.0 / n * x, x.numel() * x, rl.arange(x.shape[0]), x * c**0.5)
         return *shapes, *numbers, x.reshape(-1, c * d), x.new_ones((n,) + x.shape[1:])
 
@@ -141,12 +127,7 @@ def test_files_name_public_functions_only():
         with pytest.raises(RuntimeError, match="no public function"):
             rl.jit.load(bad)
     nodes = json.loads(data["nodes"])
-    nodes[1][:4] = [
-        "call_function",
-        "builtins.getattr",
-        {"tuple": [{"node": 0}, "__class__"]},
-        {"dict": []},
-    ]
+    nodes[1][:4] = ["call_function", "builtins.getattr", {"tuple": [{"node": 0}, "__class__"]}, {"dict": []}]
     bad = io.BytesIO()
     rl.save({**data, "nodes": json.dumps(nodes)}, bad)
     bad.seek(0)

@@ -49,10 +49,7 @@ def test_trees_of_other_containers() -> None:
 
 
 def test_trees_side_by_side_must_fit() -> None:
-    assert tree.tree_map(lambda a, b: a + b, {"x": 1, "y": 2}, {"y": 20, "x": 10}) == {
-        "x": 11,
-        "y": 22,
-    }
+    assert tree.tree_map(lambda a, b: a + b, {"x": 1, "y": 2}, {"y": 20, "x": 10}) == {"x": 11, "y": 22}
     with pytest.raises(ValueError, match="mismatch"):
         tree.tree_map(lambda a, b: a, [1, 2], [1])
     with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree"):
@@ -289,9 +286,7 @@ r = [w.grad, e.grad]
 
 def test_sparse_refusals() -> None:
     s = rl.eye(3).to_sparse()
-    with pytest.raises(
-        NotImplementedError, match=r"Could not run 'aten::sigmoid' .* Use .to_dense"
-    ):
+    with pytest.raises(NotImplementedError, match=r"Could not run 'aten::sigmoid' .* Use .to_dense"):
         s.sigmoid()
     assert rl.nn.functional.relu(s).is_sparse
     with pytest.raises(AttributeError, match="no attribute 'no_such'"):

@@ -19,10 +19,7 @@ def picture() -> torch.Tensor:
 # What torchvision 0.28 makes of the picture from seeds 0 to 7: the sum of its numbers. Where a point lies between two
 # pixels, one of them is a matter of rounding.
 SUMS = {
-    "imagenet": (
-        transforms.AutoAugment(),
-        [293667, 293667, 292472, 285592, 254558, 250176, 299648, 268613],
-    ),
+    "imagenet": (transforms.AutoAugment(), [293667, 293667, 292472, 285592, 254558, 250176, 299648, 268613]),
     "cifar10": (
         transforms.AutoAugment(AutoAugmentPolicy.CIFAR10),
         [299648, 282799, 293667, 293667, 291584, 293667, 299648, 293667],
@@ -35,14 +32,8 @@ SUMS = {
         transforms.RandAugment(num_ops=3, magnitude=12, fill=9),
         [257988, 224871, 153118, 263792, 169080, 368395, 237506, 289786],
     ),
-    "trivial": (
-        transforms.TrivialAugmentWide(),
-        [0, 305411, 167792, 299648, 263936, 239196, 167792, 255042],
-    ),
-    "augmix": (
-        transforms.AugMix(),
-        [294831, 288343, 296606, 297999, 295407, 292965, 297105, 241409],
-    ),
+    "trivial": (transforms.TrivialAugmentWide(), [0, 305411, 167792, 299648, 263936, 239196, 167792, 255042]),
+    "augmix": (transforms.AugMix(), [294831, 288343, 296606, 297999, 295407, 292965, 297105, 241409]),
 }
 
 

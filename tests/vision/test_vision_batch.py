@@ -133,17 +133,12 @@ GEOMETRY = st.one_of(
     ),
     st.builds(T.CenterCrop, st.integers(5, 45)),
     st.builds(
-        T.Pad,
-        st.integers(0, 4),
-        st.integers(0, 1),
-        st.sampled_from(["constant", "edge", "reflect", "symmetric"]),
+        T.Pad, st.integers(0, 4), st.integers(0, 1), st.sampled_from(["constant", "edge", "reflect", "symmetric"])
     ),
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     before=st.lists(GEOMETRY, max_size=3),
     after=st.lists(GEOMETRY, max_size=3),

@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 from file_server import serving
-from vision_data import (
-    CLASSES,
-    cifar_batch,
-    idx,
-    pack_cifar10,
-    write_cifar10,
-    write_cifar100,
-    write_mnist,
-)
+from vision_data import CLASSES, cifar_batch, idx, pack_cifar10, write_cifar10, write_cifar100, write_mnist
 
 pytest.importorskip("PIL")
 from PIL import Image
@@ -398,10 +390,7 @@ def test_image_folder(tmp_path) -> None:
     found = datasets.ImageFolder(tmp_path, transform=transforms.ToTensor())
     assert found.classes == ["bird", "cat", "dog"] and found.class_to_idx["dog"] == 2
     assert len(found) == 6 and found.targets == [0, 0, 1, 1, 2, 2] and found.imgs is found.samples
-    assert [os.path.relpath(p, tmp_path) for p, _ in found.samples[:2]] == [
-        "bird/b.png",
-        "bird/deep/a.JPG",
-    ]
+    assert [os.path.relpath(p, tmp_path) for p, _ in found.samples[:2]] == ["bird/b.png", "bird/deep/a.JPG"]
     x, target = found[0]
     assert x.shape == (3, 4, 5) and target == 0
 

@@ -34,15 +34,9 @@ def build(torch, nn, detection, name):
         ((16,),) if single else ((24, 48),), ((1.0,),) if single else ((0.5, 1.0),)
     )
     key = "rpn_anchor_generator" if name.endswith("RCNN") else "anchor_generator"
-    more = (
-        {"box_score_thresh": 0.0, "box_detections_per_img": 4}
-        if name.endswith("RCNN")
-        else {"score_thresh": 0.01}
-    )
+    more = {"box_score_thresh": 0.0, "box_detections_per_img": 4} if name.endswith("RCNN") else {"score_thresh": 0.01}
     classes = 2 if name == "KeypointRCNN" else 3
-    return getattr(detection, name)(
-        backbone, classes, min_size=96, max_size=128, **{key: anchors}, **more
-    )
+    return getattr(detection, name)(backbone, classes, min_size=96, max_size=128, **{key: anchors}, **more)
 
 
 def pictures(torch):
@@ -61,9 +55,7 @@ def targets(torch):
         points = torch.linspace(5, 60, 2 * 17 * 3).reshape(2, 17, 3)
         points[..., 2] = 1
         boxes = torch.tensor([[5.0, 8, 42, 45], [22.0, 15, 66, 75]])
-        found.append(
-            {"boxes": boxes, "labels": torch.tensor([1, 1]), "masks": masks, "keypoints": points}
-        )
+        found.append({"boxes": boxes, "labels": torch.tensor([1, 1]), "masks": masks, "keypoints": points})
     return found
 
 
@@ -82,9 +74,7 @@ def test_losses_and_answers_of_torchvision(name: str) -> None:
     for answer, (height, width) in zip(answers, ((80, 100), (90, 70))):
         n = len(answer["scores"])
         assert answer["boxes"].shape == (n, 4) and answer["labels"].shape == (n,)
-        assert n == 0 or (
-            answer["boxes"][:, 2].max() <= width + 1e-3 and answer["boxes"].min() >= 0
-        )
+        assert n == 0 or (answer["boxes"][:, 2].max() <= width + 1e-3 and answer["boxes"].min() >= 0)
         if name == "MaskRCNN":
             assert answer["masks"].shape == (n, 1, height, width)
         if name == "KeypointRCNN":
@@ -130,10 +120,7 @@ def test_learning_to_find() -> None:
     assert torch.allclose(best["boxes"][0], target["boxes"][0], atol=8)
 
 
-OUR_OWN = {
-    "places",
-    "pyramid",
-}  # torchvision has none of this name, and nobody has published weights
+OUR_OWN = {"places", "pyramid"}  # torchvision has none of this name, and nobody has published weights
 BUILDERS = [n for n in models.list_models() if n not in OUR_OWN and models.get_model_builder(n).__module__.startswith(
     ("rushlight.vision.models.detection", "rushlight.vision.models.segmentation"))]  # fmt: skip
 
@@ -150,9 +137,7 @@ def test_numbers_of_parameters(name: str) -> None:
         model = models.get_model(name, weights_backbone=None, **options)
     # Frozen norms, which published weights have, are no parameters; untrained models have learnable ones.
     count = sum(p.numel() for p in model.parameters())
-    frozen = sum(
-        p.numel() for k, p in model.named_parameters() if ".bn" in k or "downsample.1" in k
-    )
+    frozen = sum(p.numel() for k, p in model.named_parameters() if ".bn" in k or "downsample.1" in k)
     weights = kinds.DEFAULT
     assert weights.meta["num_params"] in (count, count - frozen) or "mobilenet" in name
     assert models.get_weight(f"{kinds.__name__}.{weights.name}") is weights
@@ -237,8 +222,6 @@ def test_builders_refuse() -> None:
     with pytest.raises(ValueError, match="fixed"):
         detection.ssd300_vgg16(weights_backbone=None, size=(512, 512))
     with pytest.warns(UserWarning, match="no effect"):
-        detection.fasterrcnn_mobilenet_v3_large_fpn(
-            weights_backbone=None, trainable_backbone_layers=2
-        )
+        detection.fasterrcnn_mobilenet_v3_large_fpn(weights_backbone=None, trainable_backbone_layers=2)
     with pytest.raises(TypeError, match="Invalid Weight class"):
         segmentation.fcn_resnet50(weights=models.ResNet50_Weights.DEFAULT)

@@ -8,10 +8,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.vision import models, transforms, utils
-from rushlight.vision.models.feature_extraction import (
-    create_feature_extractor,
-    get_graph_node_names,
-)
+from rushlight.vision.models.feature_extraction import create_feature_extractor, get_graph_node_names
 
 Image = pytest.importorskip("PIL.Image")
 DARK = torch.zeros(3, 20, 30, dtype=torch.uint8)
@@ -69,13 +66,9 @@ def test_masks() -> None:
 
 def test_points() -> None:
     points = torch.tensor([[[5.0, 5.0], [20.0, 10.0]]])
-    made = utils.draw_keypoints(
-        DARK, points, connectivity=[(0, 1)], colors="red", radius=1, width=1
-    )
+    made = utils.draw_keypoints(DARK, points, connectivity=[(0, 1)], colors="red", radius=1, width=1)
     assert made[:, 5, 5].tolist()[0] == 255 and made.sum() > 255 * 12
-    hidden = utils.draw_keypoints(
-        DARK, points, colors="red", visibility=torch.tensor([[True, False]])
-    )
+    hidden = utils.draw_keypoints(DARK, points, colors="red", visibility=torch.tensor([[True, False]]))
     assert hidden[0, 5, 5] == 255 and hidden[0, 10, 20] == 0
     with pytest.raises(ValueError, match="num_instances"):
         utils.draw_keypoints(DARK, points[0])
@@ -92,11 +85,7 @@ def test_motion() -> None:
         utils.flow_to_image(torch.zeros(2, 2, 2, dtype=torch.float64))
 
 
-FLOW = [
-    [[0, 35, 56], [128, 209, 255]],
-    [[226, 255, 255], [255, 255, 242]],
-    [[255, 212, 89], [56, 35, 0]],
-]
+FLOW = [[[0, 35, 56], [128, 209, 255]], [[226, 255, 255], [255, 255, 242]], [[255, 212, 89], [56, 35, 0]]]
 
 # -- outputs of layers ---------------------------------------------------------------------------------
 
@@ -126,10 +115,7 @@ def test_names_of_nodes() -> None:
     assert names[:6] == ["x", "conv1", "bn1", "relu", "maxpool", "layer1.0.conv1"]
     assert names[10:12] == ["layer1.0.add", "layer1.0.relu_1"] and len(names) == 70
     # building blocks of `ops` are one node each
-    assert get_graph_node_names(models.mobilenet_v3_small())[0][1:3] == [
-        "features.0",
-        "features.1.block.0",
-    ]
+    assert get_graph_node_names(models.mobilenet_v3_small())[0][1:3] == ["features.0", "features.1.block.0"]
 
 
 def test_features() -> None:
@@ -142,9 +128,7 @@ def test_features() -> None:
     assert torch.equal(out["a"], y) and torch.equal(out["b"], torch.relu(y + 1) + y)
     assert set(make.state_dict()) == {"first.0.weight", "first.0.bias"}
     assert make.first[0] is model.first[0] if hasattr(make.first, "__getitem__") else True
-    both = create_feature_extractor(
-        model, train_return_nodes=["drop"], eval_return_nodes={"last": "out"}
-    )
+    both = create_feature_extractor(model, train_return_nodes=["drop"], eval_return_nodes={"last": "out"})
     assert list(both.train()(x)) == ["drop"] and torch.equal(both.eval()(x)["out"], model(x))
 
 

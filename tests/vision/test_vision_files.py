@@ -42,9 +42,7 @@ def test_voc(tmp_path: Path) -> None:
     assert found["name"] == "cat" and found["bndbox"]["xmax"] == "5"
     masks = datasets.VOCSegmentation(tmp_path, image_set="val", target_transform=np.asarray)
     assert (masks[0][1] == 15).all() and masks.masks[0].endswith("a.png")
-    (base / "Annotations" / "a.xml").write_text(
-        '<!DOCTYPE x [<!ENTITY a "b">]><annotation>&a;</annotation>'
-    )
+    (base / "Annotations" / "a.xml").write_text('<!DOCTYPE x [<!ENTITY a "b">]><annotation>&a;</annotation>')
     with pytest.raises(CorruptFileError, match="declarations"):
         boxes[0]
     (base / "Annotations" / "a.xml").write_text("<annotation>")
@@ -90,9 +88,7 @@ def test_pets(tmp_path: Path) -> None:
         picture(base / "images" / f"{name}.jpg")
         picture(base / "annotations" / "trimaps" / f"{name}.png", 2, "L")
     (base / "annotations" / "trainval.txt").write_text("great_dane_1 2 2 1\nAbyssinian_2 1 1 1\n")
-    both = datasets.OxfordIIITPet(
-        tmp_path, target_types=["category", "binary-category", "segmentation"]
-    )
+    both = datasets.OxfordIIITPet(tmp_path, target_types=["category", "binary-category", "segmentation"])
     assert both.classes == ["Abyssinian", "Great Dane"] and both.class_to_idx["Great Dane"] == 1
     image, (breed, kind, mask) = both[0]
     assert image.size == (8, 6) and (breed, kind) == (1, 1) and mask.getpixel((0, 0)) == 2
@@ -108,9 +104,7 @@ def test_food(tmp_path: Path) -> None:
     picture(base / "images" / "waffles" / "5.jpg")
     picture(base / "images" / "apple_pie" / "9.jpg")
     (base / "meta").mkdir()
-    (base / "meta" / "train.json").write_text(
-        '{"waffles": ["waffles/5"], "apple_pie": ["apple_pie/9"]}'
-    )
+    (base / "meta" / "train.json").write_text('{"waffles": ["waffles/5"], "apple_pie": ["apple_pie/9"]}')
     found = datasets.Food101(tmp_path, target_transform=lambda n: n + 10)
     assert found.classes == ["apple_pie", "waffles"] and len(found) == 2
     assert found[0][1] == 11 and found[0][0].size == (8, 6)

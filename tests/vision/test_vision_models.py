@@ -98,9 +98,7 @@ def test_the_lab_network() -> None:
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     assert shapes["conv2.weight"] == (16, 6, 5, 5) and shapes["fc1.weight"] == (120, 400)
     assert list(shapes) == [
-        f"{layer}.{part}"
-        for layer in ("conv1", "conv2", "fc1", "fc2", "fc3")
-        for part in ("weight", "bias")
+        f"{layer}.{part}" for layer in ("conv1", "conv2", "fc1", "fc2", "fc3") for part in ("weight", "bias")
     ]
     assert models.LeNet(10, 1, 28)(rushlight.rand(3, 1, 28, 28)).shape == (3, 10)
     with pytest.raises(ValueError, match="16x16"):
@@ -125,10 +123,7 @@ def _torch_resnet(torch, state: dict, x, training: bool):
             y = F.relu(norm(y, at + "bn1"))
             y = norm(F.conv2d(y, state[at + "conv2.weight"], padding=1), at + "bn2")
             if at + "downsample.0.weight" in state:
-                x = norm(
-                    F.conv2d(x, state[at + "downsample.0.weight"], stride=stride),
-                    at + "downsample.1",
-                )
+                x = norm(F.conv2d(x, state[at + "downsample.0.weight"], stride=stride), at + "downsample.1")
             x = F.relu(x + y)
     return F.linear(x.mean((2, 3)), state["fc.weight"], state["fc.bias"])
 
@@ -162,9 +157,7 @@ def test_first_numbers_of_a_seed() -> None:
     made = [net.conv1]
     for b in blocks:  # a shortcut is made before its block
         made += [*([] if b.downsample is None else [b.downsample[0]]), b.conv1, b.conv2]
-    theirs = {
-        m: torch.nn.Conv2d(m.in_channels, m.out_channels, m.kernel_size, bias=False) for m in made
-    }
+    theirs = {m: torch.nn.Conv2d(m.in_channels, m.out_channels, m.kernel_size, bias=False) for m in made}
     linear = torch.nn.Linear(net.fc.in_features, net.fc.out_features)
     assert np.allclose(net.fc.weight.detach().numpy(), linear.weight.detach().numpy(), atol=1e-7)
     for m in net.modules():
@@ -290,12 +283,7 @@ def test_torch_reads_and_writes_the_weights(tmp_path) -> None:
 
 def test_the_register() -> None:
     assert "resnet18" in models.list_models()
-    assert models.list_models(include="vgg1*", exclude="*_bn") == [
-        "vgg11",
-        "vgg13",
-        "vgg16",
-        "vgg19",
-    ]
+    assert models.list_models(include="vgg1*", exclude="*_bn") == ["vgg11", "vgg13", "vgg16", "vgg19"]
     assert models.list_models(module=models.small) == ["lenet", "mlp"]
     assert models.__dict__["resnet18"] is models.resnet18
     assert callable(models.alexnet)
@@ -313,9 +301,6 @@ def test_intermediate_layers() -> None:
     net = models.resnet18(width=4)
     getter = _utils.IntermediateLayerGetter(net, {"layer1": "low", "layer3": "high"})
     out = getter(rushlight.rand(1, 3, 64, 64))
-    assert [(k, tuple(v.shape)) for k, v in out.items()] == [
-        ("low", (1, 4, 16, 16)),
-        ("high", (1, 16, 4, 4)),
-    ]
+    assert [(k, tuple(v.shape)) for k, v in out.items()] == [("low", (1, 4, 16, 16)), ("high", (1, 16, 4, 4))]
     with pytest.raises(ValueError, match="not present"):
         _utils.IntermediateLayerGetter(net, {"nothing": "x"})

@@ -33,12 +33,7 @@ from vision_data import idx
 
 # -- MATLAB files ---------------------------------------------------------------------------------
 
-CLASSES = {
-    "f8": (6, 9),
-    "u1": (9, 2),
-    "i4": (12, 5),
-    "u2": (11, 4),
-}  # class of array, how it is stored
+CLASSES = {"f8": (6, 9), "u1": (9, 2), "i4": (12, 5), "u2": (11, 4)}  # class of array, how it is stored
 
 
 def element(kind: int, body: bytes) -> bytes:
@@ -62,9 +57,7 @@ def matrix(name: str, value: Any) -> bytes:
         a = np.asarray(value)
         head, stored = CLASSES[a.dtype.str[1:]]
         dims, parts = list(a.shape), [element(stored, a.tobytes(order="F"))]
-    body = element(6, struct.pack("<II", head, 0)) + element(
-        5, struct.pack(f"<{len(dims)}i", *dims)
-    )
+    body = element(6, struct.pack("<II", head, 0)) + element(5, struct.pack(f"<{len(dims)}i", *dims))
     body += element(1, name.encode()) + b"".join(parts)
     return struct.pack("<II", 14, len(body)) + body
 
@@ -114,7 +107,7 @@ def test_damaged_matlab_files(tmp_path: Path, packed: bool) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
     body = zlib.compress(b"\0" * (1 << 27), 9)
-    raw = b"MATLAB".ljust(124) + struct.pack("<H", 0x0100) + b"IM" + struct.pack("<II", 15, len(body)) + body  # fmt: skip
+    raw = b"MATLAB".ljust(124) + struct.pack("<H", 0x0100) + b"IM" + struct.pack("<II", 15, len(body)) + body
     (tmp_path / "a.mat").write_bytes(raw)
     with pytest.raises(CorruptFileError, match="far more"):
         read_matlab(tmp_path / "a.mat")
@@ -168,11 +161,7 @@ def test_listed_files(tmp_path: Path, name: str) -> None:
     data = getattr(datasets, name)(tmp_path, **chosen)
     assert [(Path(path).name, target) for path, target in data._samples] == found
     picture, target = data[0]
-    assert (
-        picture.size == (3, 2)
-        and target == found[0][1]
-        and getattr(data, "classes", None) == classes
-    )
+    assert picture.size == (3, 2) and target == found[0][1] and getattr(data, "classes", None) == classes
     with pytest.raises(RuntimeError, match="Dataset not found"):
         getattr(datasets, name)(tmp_path / "elsewhere", **chosen)
 
@@ -234,9 +223,7 @@ def write_flowers(root: Path, monkeypatch: Any, ids: list[int], labels: list[int
     for n in range(1, len(labels) + 1):
         jpeg(base / "jpg" / f"image_{n:05d}.jpg", n)
     sets = {"trnid": ids, "valid": [2], "tstid": [1]}
-    (base / "setid.mat").write_bytes(
-        matlab(**{k: np.array([v], np.uint16) for k, v in sets.items()})
-    )
+    (base / "setid.mat").write_bytes(matlab(**{k: np.array([v], np.uint16) for k, v in sets.items()}))
     (base / "imagelabels.mat").write_bytes(matlab(labels=np.array([labels], np.uint8)))
     known = datasets.Flowers102._file_dict
     files = {kind: (name, md5(base / name)) for kind, (name, _) in known.items() if kind != "image"}
@@ -280,7 +267,7 @@ def test_emnist(tmp_path: Path) -> None:
     data = datasets.EMNIST(tmp_path, "letters", train=False, transform=v2.PILToTensor())
     assert (data.targets.tolist(), data.classes[26], len(data)) == ([1, 26, 3], "z", 3)
     np.testing.assert_array_equal(data[1][0][0].numpy(), pictures(3)[1])
-    assert [len(datasets.EMNIST.classes_split_dict[s]) for s in datasets.EMNIST.splits] == [62, 47, 47, 27, 10, 10]  # fmt: skip
+    assert [len(datasets.EMNIST.classes_split_dict[s]) for s in datasets.EMNIST.splits] == [62, 47, 47, 27, 10, 10]
     with pytest.raises(ValueError, match="Unknown value 'x' for argument split"):
         datasets.EMNIST(tmp_path, "x")
     with pytest.raises(RuntimeError, match="emnist-digits-train-images"):
@@ -296,9 +283,7 @@ def test_emnist_by_download(tmp_path: Path, monkeypatch: Any) -> None:
     with zipfile.ZipFile(archive, "w") as z:
         for file in (tmp_path / "made").iterdir():
             z.writestr(f"gzip/{file.name}.gz", gzip.compress(file.read_bytes()))
-    monkeypatch.setattr(
-        datasets.EMNIST, "url", archive.as_uri().replace("file://", "http://nowhere")
-    )
+    monkeypatch.setattr(datasets.EMNIST, "url", archive.as_uri().replace("file://", "http://nowhere"))
     monkeypatch.setattr(datasets.EMNIST, "md5", md5(archive))
     raw = tmp_path / "EMNIST" / "raw"
     raw.mkdir(parents=True)
@@ -365,21 +350,17 @@ def write_celeba(root: Path, monkeypatch: Any, **changed: str) -> None:
         "list_landmarks_align_celeba.txt": "3\nlefteye_x lefteye_y \n" + "".join(f"{n} 5  6\n" for n in FACES),
         "list_attr_celeba.txt": "3\nBald Young \n" + "".join(f"{n} -1  1\n" for n in FACES),
     }  # fmt: skip
-    texts |= {name.replace("__", ".") : text for name, text in changed.items()}  # fmt: skip
+    texts |= {name.replace("__", "."): text for name, text in changed.items()}
     for name, text in texts.items():
         (base / name).write_text(text)
-    files = [(n, m if name.endswith("zip") else md5(base / name), name) for n, m, name in datasets.CelebA.file_list]  # fmt: skip
+    files = [(n, m if name.endswith("zip") else md5(base / name), name) for n, m, name in datasets.CelebA.file_list]
     monkeypatch.setattr(datasets.CelebA, "file_list", files)
 
 
 def test_celeba(tmp_path: Path, monkeypatch: Any) -> None:
     write_celeba(tmp_path, monkeypatch)
     data = datasets.CelebA(tmp_path)
-    assert (len(data), data.filename, data.attr_names) == (
-        2,
-        [FACES[0], FACES[2]],
-        ["Bald", "Young"],
-    )
+    assert (len(data), data.filename, data.attr_names) == (2, [FACES[0], FACES[2]], ["Bald", "Young"])
     assert data[1][1].tolist() == [0, 1]
     several = datasets.CelebA(tmp_path, "all", ["identity", "bbox", "landmarks"])
     found = several[1][1]
@@ -430,7 +411,7 @@ def write_imagenet(root: Path, monkeypatch: Any, truth: str = "2\n1\n2\n") -> No
     names = {kind: root / name for kind, (name, _) in imagenet.ARCHIVE_META.items()}
     with tarfile.open(names["devkit"], "w:gz") as tar:
         add(tar, "ILSVRC2012_devkit_t12/data/meta.mat", matlab(synsets=rows))
-        add(tar, "ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt", truth.encode())  # fmt: skip
+        add(tar, "ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt", truth.encode())
     with tarfile.open(names["train"], "w") as tar:
         for wnid in ("n01", "n02"):
             inner = io.BytesIO()
@@ -452,11 +433,7 @@ def test_imagenet(tmp_path: Path, monkeypatch: Any) -> None:
     assert [label for _, label in train] == [0, 1]
     assert "Split: train" in repr(train)
     val = datasets.ImageNet(tmp_path, "val")
-    assert [Path(path).name[-6:-5] + str(label) for path, label in val.samples] == [
-        "20",
-        "11",
-        "31",
-    ]
+    assert [Path(path).name[-6:-5] + str(label) for path, label in val.samples] == ["20", "11", "31"]
     assert len(datasets.ImageNet(tmp_path, "val")) == 3  # from what is unpacked
     with pytest.raises(ValueError, match="Unknown value 'test' for argument split"):
         datasets.ImageNet(tmp_path, "test")
@@ -515,12 +492,12 @@ def test_lsun(tmp_path: Path, lmdb: dict) -> None:
     lmdb[str(tmp_path / "bedroom_val_lmdb")] = {b"b": picture_bytes(1), b"a": picture_bytes(2)}
     lmdb[str(tmp_path / "church_outdoor_val_lmdb")] = {b"c": picture_bytes(3)}
     names = ["bedroom_val", "church_outdoor_val"]
-    data = datasets.LSUN(str(tmp_path), names, transform=lambda x: x.size, target_transform=lambda y: y + 5)  # fmt: skip
+    data = datasets.LSUN(str(tmp_path), names, transform=lambda x: x.size, target_transform=lambda y: y + 5)
     assert [data[i] for i in range(len(data))] == [((5, 4), 5), ((5, 4), 5), ((5, 4), 6)]
     assert f"Classes: {names}" in repr(data)
     with pytest.raises(CorruptFileError, match="not an LMDB folder"):
         datasets.LSUN(str(tmp_path), ["tower_val"])
-    with pytest.raises(ValueError, match="Unknown value 'x' for postfix. Valid values are {'train', 'val', 'test'}"):  # fmt: skip
+    with pytest.raises(ValueError, match="Unknown value 'x' for postfix. Valid values are {'train', 'val', 'test'}"):
         datasets.LSUN(str(tmp_path), ["tower_x"])
     with pytest.raises(ValueError, match="Expected type str or Iterable for argument classes"):
         datasets.LSUN(str(tmp_path), 3)
@@ -543,7 +520,7 @@ def write_coco(root: Path) -> Path:
 
 
 def test_wrapped_coco(tmp_path: Path) -> None:
-    plain = datasets.CocoDetection(tmp_path, write_coco(tmp_path), transforms=v2.RandomHorizontalFlip(1.0))  # fmt: skip
+    plain = datasets.CocoDetection(tmp_path, write_coco(tmp_path), transforms=v2.RandomHorizontalFlip(1.0))
     data = datasets.wrap_dataset_for_transforms_v2(plain)
     assert isinstance(data, datasets.CocoDetection)
     assert type(data).__name__ == "WrappedCocoDetection"
@@ -586,11 +563,7 @@ def test_wrapped_masks_and_boxes(tmp_path: Path, monkeypatch: Any) -> None:
     assert (target["labels"].tolist(), target["boxes"].tolist()) == ([12, 8], [[1, 2, 5, 7]] * 2)
     write_celeba(tmp_path, monkeypatch)
     faces = wrap(datasets.CelebA(tmp_path, target_type=["identity", "bbox"]))[0][1]
-    assert (int(faces[0]), faces[1].tolist(), faces[1].format.name) == (
-        2880,
-        [[1, 2, 4, 6]],
-        "XYXY",
-    )
+    assert (int(faces[0]), faces[1].tolist(), faces[1].format.name) == (2880, [[1, 2, 4, 6]], "XYXY")
     with pytest.raises(RuntimeError, match="not supported by this wrapper"):
         wrap(datasets.CelebA(tmp_path))
 

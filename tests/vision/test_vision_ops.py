@@ -12,9 +12,7 @@ from rushlight import nn
 from rushlight.vision import io as vio
 from rushlight.vision import ops, utils
 
-BOXES = rushlight.tensor(
-    [[0.0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 40], [0, 0, 10, 10], [5, 5, 5, 9]]
-)
+BOXES = rushlight.tensor([[0.0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 40], [0, 0, 10, 10], [5, 5, 5, 9]])
 
 
 def _iou(a, b) -> float:

@@ -59,7 +59,7 @@ def _aligned_by_points(x, size, scale, ratio, aligned, sensitive=False):
                         _between(plane, top + (i + (a + 0.5) / ny) * high, left + (j + (b + 0.5) / nx) * broad)
                         for a in range(ny)
                         for b in range(nx)
-                    ]  # fmt: skip
+                    ]
                     out[k, c, i, j] = sum(values) / max(len(values), 1)
     return out
 
@@ -68,9 +68,7 @@ def _aligned_by_points(x, size, scale, ratio, aligned, sensitive=False):
 @pytest.mark.parametrize("ratio", [-1, 2])
 def test_roi_align(ratio: int, aligned: bool, device: str) -> None:
     x = RNG.standard_normal((2, 3, 9, 11)).astype(np.float32)
-    got = ops.roi_align(
-        torch.from_numpy(x).to(device), torch.from_numpy(ROIS).to(device), (2, 3), 0.6, ratio, aligned
-    )  # fmt: skip
+    got = ops.roi_align(torch.from_numpy(x).to(device), torch.from_numpy(ROIS).to(device), (2, 3), 0.6, ratio, aligned)
     assert got.device.type == torch.device(device).type
     wanted = _aligned_by_points(x, (2, 3), 0.6, ratio, aligned)
     assert np.allclose(got.cpu().numpy(), wanted, atol=2e-5)
@@ -136,12 +134,8 @@ def test_regions_of_lists_and_wrong_ones() -> None:
 
 
 def test_multi_scale() -> None:
-    maps = {
-        k: torch.from_numpy(RNG.standard_normal((1, 2, n, n))) for k, n in (("a", 64), ("b", 32))
-    }
-    boxes = torch.tensor(
-        [[0.0, 0, 20, 30], [10, 10, 400, 300], [0, 0, 90, 90]], dtype=torch.float64
-    )
+    maps = {k: torch.from_numpy(RNG.standard_normal((1, 2, n, n))) for k, n in (("a", 64), ("b", 32))}
+    boxes = torch.tensor([[0.0, 0, 20, 30], [10, 10, 400, 300], [0, 0, 90, 90]], dtype=torch.float64)
     pool = ops.MultiScaleRoIAlign(["a", "b"], 3, 2, canonical_scale=112)
     got = pool(maps, [boxes], [(512, 512)])
     for k, (name, scale) in enumerate([("a", 1 / 8), ("b", 1 / 16), ("a", 1 / 8)]):
@@ -192,9 +186,7 @@ def test_deform_conv_wrong() -> None:
     with pytest.raises(RuntimeError, match="offset tensor at dimension 1 is not valid"):
         ops.deform_conv2d(torch.zeros(1, 1, 5, 5), torch.zeros(1, 3, 3, 3), torch.zeros(1, 1, 3, 3))
     with pytest.raises(RuntimeError, match="invalid offset shape"):
-        ops.deform_conv2d(
-            torch.zeros(1, 1, 5, 5), torch.zeros(1, 18, 5, 5), torch.zeros(1, 1, 3, 3)
-        )
+        ops.deform_conv2d(torch.zeros(1, 1, 5, 5), torch.zeros(1, 18, 5, 5), torch.zeros(1, 1, 3, 3))
     with pytest.raises(ValueError, match="divisible by groups"):
         ops.DeformConv2d(3, 4, 3, groups=2)
     assert str(ops.DeformConv2d(2, 4, 3, padding=1, bias=False)) == (
@@ -286,7 +278,7 @@ def test_pyramid() -> None:
     pyramid = ops.FeaturePyramidNetwork([4, 8], 5, ops.feature_pyramid_network.LastLevelMaxPool())
     assert list(pyramid.state_dict()) == [
         f"{part}_blocks.{i}.0.{kind}" for part in ("inner", "layer") for i in (0, 1) for kind in ("weight", "bias")
-    ]  # fmt: skip
+    ]
     fine, coarse = torch.randn(1, 4, 7, 9), torch.randn(1, 8, 4, 5)
     made = pyramid({"fine": fine, "coarse": coarse})
     assert list(made) == ["fine", "coarse", "pool"]

@@ -17,9 +17,7 @@ from rushlight.vision.transforms import functional as F
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
-SMOOTH = np.stack(
-    [np.add.outer(np.arange(20) * 3, np.arange(30) * c).astype(np.uint8) for c in (2, 3, 4)], -1
-)
+SMOOTH = np.stack([np.add.outer(np.arange(20) * 3, np.arange(30) * c).astype(np.uint8) for c in (2, 3, 4)], -1)
 
 
 def both(a: np.ndarray = NOISE):
@@ -116,9 +114,7 @@ def test_normalize() -> None:
     mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
     ours = T.Normalize(mean, std)(rushlight.from_numpy(x)).numpy()
     t = torch.from_numpy(x)
-    theirs = (
-        t.clone().sub_(torch.tensor(mean).view(-1, 1, 1)).div_(torch.tensor(std).view(-1, 1, 1))
-    )
+    theirs = t.clone().sub_(torch.tensor(mean).view(-1, 1, 1)).div_(torch.tensor(std).view(-1, 1, 1))
     assert (ours == theirs.numpy()).all()
     own = rushlight.from_numpy(x.copy())
     assert F.normalize(own, mean, std, inplace=True) is own
@@ -363,9 +359,7 @@ def test_draws_of_colour(torch) -> None:
     jitter = T.ColorJitter(0.4, (0.2, 1.3), 0, 0.1)
     assert jitter.saturation is None
     for _ in range(20):
-        order, b, c, s, h = jitter.get_params(
-            jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue
-        )
+        order, b, c, s, h = jitter.get_params(jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue)
         assert order.tolist() == torch.randperm(4).tolist()
         assert b == float(torch.empty(1).uniform_(0.6, 1.4))
         assert c == float(torch.empty(1).uniform_(0.2, 1.3))
@@ -376,9 +370,7 @@ def test_draws_of_colour(torch) -> None:
 def test_draws_of_turns(torch) -> None:
     seeded(torch)
     assert T.RandomRotation.get_params([-7.0, 9.0]) == torch.empty(1).uniform_(-7, 9).item()
-    got = T.RandomAffine.get_params(
-        [-5.0, 5.0], (0.1, 0.2), (0.9, 1.1), [-3.0, 3.0, 1.0, 2.0], [30, 20]
-    )
+    got = T.RandomAffine.get_params([-5.0, 5.0], (0.1, 0.2), (0.9, 1.1), [-3.0, 3.0, 1.0, 2.0], [30, 20])
     u = lambda a, b: torch.empty(1).uniform_(a, b).item()
     angle = u(-5, 5)
     shift = (int(round(u(-3.0, 3.0))), int(round(u(-4.0, 4.0))))
@@ -402,10 +394,7 @@ def test_draws_of_an_erasure(torch) -> None:
                 break
         noise = torch.empty([3, hh, ww]).normal_()
         assert (h, w) == (hh, ww) and np.allclose(v.numpy(), noise.numpy(), atol=1e-5)
-        assert (i, j) == (
-            torch.randint(0, 21 - h, (1,)).item(),
-            torch.randint(0, 31 - w, (1,)).item(),
-        )
+        assert (i, j) == (torch.randint(0, 21 - h, (1,)).item(), torch.randint(0, 31 - w, (1,)).item())
     same_place(torch)
 
 
@@ -461,21 +450,13 @@ PRINTED = {
     "RandomHorizontalFlip(p=0.5)": T.RandomHorizontalFlip(),
     "RandomResizedCrop(size=(8, 8), scale=(0.08, 1.0), ratio=(0.75, 1.3333), "
     "interpolation=bilinear, antialias=True)": T.RandomResizedCrop(8),
-    "RandomRotation(degrees=[-10.0, 10.0], interpolation=nearest, expand=False, fill=0)": (
-        T.RandomRotation(10)
-    ),
-    "ColorJitter(brightness=(0.5, 1.5), contrast=None, saturation=None, hue=None)": (
-        T.ColorJitter(0.5)
-    ),
+    "RandomRotation(degrees=[-10.0, 10.0], interpolation=nearest, expand=False, fill=0)": (T.RandomRotation(10)),
+    "ColorJitter(brightness=(0.5, 1.5), contrast=None, saturation=None, hue=None)": (T.ColorJitter(0.5)),
     "GaussianBlur(kernel_size=(3, 3), sigma=(0.1, 2.0))": T.GaussianBlur(3),
     "RandomGrayscale(p=0.1)": T.RandomGrayscale(),
-    "RandomErasing(p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False)": (
-        T.RandomErasing()
-    ),
+    "RandomErasing(p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False)": (T.RandomErasing()),
     "Lambda()": T.Lambda(len),
-    "Compose(\n    ToTensor()\n    CenterCrop(size=(4, 4))\n)": T.Compose(
-        [T.ToTensor(), T.CenterCrop(4)]
-    ),
+    "Compose(\n    ToTensor()\n    CenterCrop(size=(4, 4))\n)": T.Compose([T.ToTensor(), T.CenterCrop(4)]),
     "RandomApply(\n    p=0.5\n    ToTensor()\n)": T.RandomApply([T.ToTensor()]),
 }
 
@@ -547,26 +528,15 @@ def test_the_inner_modules_have_the_functions_of_one_kind_of_picture() -> None:
     rushlight.manual_seed(0)
     img = rushlight.randint(0, 256, (3, 6, 8)).to(rushlight.uint8)
     picture = Image.fromarray(img.permute(1, 2, 0).contiguous().numpy())
-    words = {
-        f"adjust_{n}": {f"{n}_factor": 0.4} for n in ("brightness", "contrast", "saturation", "hue", "sharpness")
-    }  # fmt: skip
-    words |= {
-        "adjust_gamma": {"gamma": 2.0},
-        "posterize": {"bits": 3},
-        "solarize": {"threshold": 90},
-    }
-    words |= {
-        name: {}
-        for name in ("invert", "autocontrast", "equalize", "hflip", "vflip", "get_dimensions")
-    }
+    words = {f"adjust_{n}": {f"{n}_factor": 0.4} for n in ("brightness", "contrast", "saturation", "hue", "sharpness")}
+    words |= {"adjust_gamma": {"gamma": 2.0}, "posterize": {"bits": 3}, "solarize": {"threshold": 90}}
+    words |= {name: {} for name in ("invert", "autocontrast", "equalize", "hflip", "vflip", "get_dimensions")}
     for name, said in words.items():
         for one, home in ((img, tensors), (picture, pil)):
             found, expected = getattr(home, name)(one, **said), getattr(F, name)(one, **said)
             assert np.array_equal(np.asarray(found), np.asarray(expected)), name
     assert tensors.get_image_size(img) == [8, 6] and tensors.get_image_num_channels(img) == 3
     hsv = tensors._rgb2hsv(img / 255)
-    assert hsv.shape == img.shape and rushlight.allclose(
-        tensors._hsv2rgb(hsv), img / 255, atol=1e-5
-    )
+    assert hsv.shape == img.shape and rushlight.allclose(tensors._hsv2rgb(hsv), img / 255, atol=1e-5)
     with pytest.raises(TypeError, match="img should be PIL Image or Tensor"):
         F.elastic_transform("picture", rushlight.zeros(1, 6, 8, 2))

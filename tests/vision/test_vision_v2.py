@@ -27,9 +27,7 @@ def test_as_torchvision(name: str) -> None:
     found = cases.answer(cases.Bench(rushlight, rushlight.vision), name)
     # Strengths are a linspace, whose last bit depends on how wide PyTorch's vectors are: some bytes differ by one.
     # Pillow's contrast of a picture is rounded otherwise on x86 than on aarch64.
-    by_pillow = (
-        name.startswith(("adjust_contrast", "RandAugment", "TrivialAugmentWide")) and "pil" in name
-    )
+    by_pillow = name.startswith(("adjust_contrast", "RandAugment", "TrivialAugmentWide")) and "pil" in name
     loose = 1.0 if by_pillow or name.startswith(("AutoAugment", "AugMix")) else 0.0
     wrong = list(cases.differences(found, EXPECTED[name], loose=loose))
     assert not wrong, "\n".join([*wrong[:5], str(found), str(EXPECTED[name])])

@@ -7,17 +7,9 @@ import pytest
 
 import rushlight as torch
 from rushlight.vision import models
-from rushlight.vision.models import (
-    convnext,
-    efficientnet,
-    regnet,
-    swin_transformer,
-    vision_transformer,
-)
+from rushlight.vision.models import convnext, efficientnet, regnet, swin_transformer, vision_transformer
 
-PUBLISHED = [
-    n for n in models.list_models() if hasattr(models.get_model_builder(n), "weights_enum")
-]
+PUBLISHED = [n for n in models.list_models() if hasattr(models.get_model_builder(n), "weights_enum")]
 NAMES = [n for n in PUBLISHED if hasattr(models, n)]  # the others are tested with their tasks
 
 # What torchvision 0.28 gives for manual_seed(0), 10 classes and linspace(-1, 1) as two pictures of 64 x 64 (MaxViT: of 224 x 224): the first four of the first.
@@ -108,9 +100,7 @@ def test_they_train(what: str, device: str) -> None:
 
 
 def test_what_maxvit_refuses() -> None:
-    with pytest.raises(
-        ValueError, match=r"Input size \(16, 16\) of block 0 is not divisible by partition size 7"
-    ):
+    with pytest.raises(ValueError, match=r"Input size \(16, 16\) of block 0 is not divisible by partition size 7"):
         models.maxvit_t(input_size=(64, 64))
 
 

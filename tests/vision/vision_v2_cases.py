@@ -55,7 +55,7 @@ class Bench:
             return self.tt.Image(made["bytes"])
         if kind == "video":
             return self.tt.Video(self.bytes(4, 3, H, W, seed=4))
-        return self.tt.Mask(self.bytes(2, H, W, seed=2) // 64 if kind == "masks" else self.bytes(H, W, seed=2) // 64)  # fmt: skip
+        return self.tt.Mask(self.bytes(2, H, W, seed=2) // 64 if kind == "masks" else self.bytes(H, W, seed=2) // 64)
 
     def boxes(self, fmt: str, dtype: Any = None, mode: Any = "soft") -> Any:
         """Boxes of a picture (9, 13); one reaches out of it."""
@@ -90,11 +90,7 @@ def told(x: Any) -> Any:
     if hasattr(x, "getbands"):
         return ["PIL", x.mode, *numbers(np.asarray(x))]
     if hasattr(x, "detach"):
-        said = [
-            type(x).__name__,
-            str(x.dtype).rpartition(".")[2],
-            *numbers(x.detach().cpu().numpy()),
-        ]
+        said = [type(x).__name__, str(x.dtype).rpartition(".")[2], *numbers(x.detach().cpu().numpy())]
         fields = ("format", "canvas_size", "clamping_mode")
         found = [getattr(x, n) for n in fields if hasattr(x, n)]
         return [*said, *[v.value if hasattr(v, "value") else told(v) for v in found]]
@@ -147,17 +143,7 @@ def _functional(name: str, given: Callable[[Bench], Any], options: dict[str, Any
 
 def _fill_geometry() -> None:
     for name, options in GEOMETRY.items():
-        for kind in (
-            "bytes",
-            "floats",
-            "doubles",
-            "batch",
-            "image",
-            "video",
-            "mask",
-            "masks",
-            "pil",
-        ):
+        for kind in ("bytes", "floats", "doubles", "batch", "image", "video", "mask", "masks", "pil"):
             USES[f"{name} of {kind}"] = _functional(name, lambda b, k=kind: b.picture(k), options)
         for fmt in FORMATS:
             USES[f"{name} of {fmt}"] = _functional(name, lambda b, f=fmt: b.boxes(f), options)
@@ -174,13 +160,13 @@ def _fill_geometry() -> None:
     for name in ("affine", "rotate"):
         for kind in ("bytes", "floats"):
             options = {**GEOMETRY[name], "interpolation": "bilinear", "fill": [1.0, 2.0, 3.0]}
-            USES[f"{name} bilinear of {kind}"] = _functional(name, lambda b, k=kind: b.picture(k), options)  # fmt: skip
+            USES[f"{name} bilinear of {kind}"] = _functional(name, lambda b, k=kind: b.picture(k), options)
 
 
 def _fill_colours() -> None:
     for name, options in COLOURS.items():
         for kind in ("bytes", "floats", "batch", "image", "pil"):
-            changed = {**options, "threshold": 100} if "threshold" in options and kind != "floats" else options  # fmt: skip
+            changed = {**options, "threshold": 100} if "threshold" in options and kind != "floats" else options
             USES[f"{name} of {kind}"] = _functional(name, lambda b, k=kind: b.picture(k), changed)
 
 

@@ -36,9 +36,7 @@ for _kind, _value in KINDS.items():
     for _name, _operation in OPERATIONS.items():
         USES[f"{_name} on {_kind}"] = lambda b, o=_operation, v=_value: o(b, v(b))
         USES[f"{_name} on {_kind}, same kind"] = lambda b, o=_operation, v=_value: _inside(b, o, v)
-    USES[f"text of {_kind}"] = lambda b, v=_value: repr(v(b)[:1]) + repr(
-        b.tt.wrap(v(b)[:1], like=v(b))
-    )
+    USES[f"text of {_kind}"] = lambda b, v=_value: repr(v(b)[:1]) + repr(b.tt.wrap(v(b)[:1], like=v(b)))
     USES[f"copy of {_kind}"] = lambda b, v=_value: copy.copy(v(b))
     USES[f"pickle of {_kind}"] = lambda b, v=_value: pickle.loads(pickle.dumps(v(b)))
 
@@ -109,15 +107,11 @@ for _old in FORMATS:
                 b.boxes(o), new_format=n
             )
             if _old in FORMATS[:3]:
-                USES[f"whole {_old} to {_new}"] = (
-                    lambda b, o=_old, n=_new: b.F.convert_bounding_box_format(
-                        b.boxes(o, b.torch.int64), new_format=n
-                    )
+                USES[f"whole {_old} to {_new}"] = lambda b, o=_old, n=_new: b.F.convert_bounding_box_format(
+                    b.boxes(o, b.torch.int64), new_format=n
                 )
     for _mode in ("soft", "hard", None, "auto"):
-        USES[f"clamp {_old} {_mode}"] = lambda b, o=_old, m=_mode: b.F.clamp_bounding_boxes(
-            b.boxes(o), clamping_mode=m
-        )
+        USES[f"clamp {_old} {_mode}"] = lambda b, o=_old, m=_mode: b.F.clamp_bounding_boxes(b.boxes(o), clamping_mode=m)
     USES[f"sanitize {_old}"] = lambda b, o=_old: b.F.sanitize_bounding_boxes(b.boxes(o), min_size=2)
     USES[f"elastic of {_old}"] = lambda b, o=_old: b.F.elastic(
         b.tt.wrap(b.boxes(o) + 0.3, like=b.boxes(o)), b.floats(1, 9, 13, 2) - 0.5
@@ -202,9 +196,7 @@ for _name, _made in WHOLE.items():
 for _name, _made in PICTURES.items():
     for _kind in ("bytes", "floats", "image", "video", "pil"):
         for _seed in range(2 + 4 * ("Aug" in _name)):
-            USES[f"{_name} of {_kind}, {'!' * _seed}"] = lambda b, m=_made, k=_kind: m(b)(
-                (b.picture(k), 3)
-            )
+            USES[f"{_name} of {_kind}, {'!' * _seed}"] = lambda b, m=_made, k=_kind: m(b)((b.picture(k), 3))
 
 
 @use
@@ -214,9 +206,9 @@ def repr_of_pictures(b: Bench) -> Any:
 
 for _name in ("MixUp", "CutMix"):
     for _seed in range(3):
-        USES[f"{_name} {'!' * _seed}"] = lambda b, n=_name: getattr(b.v2, n)(
-            alpha=0.5, num_classes=4
-        )(b.floats(3, 3, 9, 13), b.torch.tensor([1, 3, 0]))
+        USES[f"{_name} {'!' * _seed}"] = lambda b, n=_name: getattr(b.v2, n)(alpha=0.5, num_classes=4)(
+            b.floats(3, 3, 9, 13), b.torch.tensor([1, 3, 0])
+        )
     USES[f"{_name} of a dict"] = lambda b, n=_name: getattr(b.v2, n)(num_classes=4)(
         {"x": b.tt.Video(b.floats(3, 2, 3, 5, 6)), "the_label": b.torch.tensor([1, 3, 0])}
     )

@@ -11,12 +11,7 @@ from accelerate import (
     load_checkpoint_and_dispatch,
     skip_first_batches,
 )
-from accelerate.hooks import (
-    ModelHook,
-    SequentialHook,
-    add_hook_to_module,
-    remove_hook_from_module,
-)
+from accelerate.hooks import ModelHook, SequentialHook, add_hook_to_module, remove_hook_from_module
 from accelerate.utils import ProjectConfiguration, set_seed
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -60,12 +55,7 @@ def models_without_memory() -> object:
 
 def _net() -> torch.nn.Module:
     torch.manual_seed(0)
-    layers = [
-        torch.nn.Linear(6, 16),
-        torch.nn.ReLU(),
-        torch.nn.Linear(16, 16),
-        torch.nn.Linear(16, 2),
-    ]
+    layers = [torch.nn.Linear(6, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16), torch.nn.Linear(16, 2)]
     return torch.nn.Sequential(*layers).eval()
 
 
@@ -94,9 +84,7 @@ def batches_skipped_and_checkpoints_kept() -> object:
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
     data = TensorDataset(torch.randn(20, 6), torch.randn(20, 2))
-    net, optimizer, loader, schedule = accelerator.prepare(
-        net, optimizer, DataLoader(data, 4, shuffle=True), schedule
-    )
+    net, optimizer, loader, schedule = accelerator.prepare(net, optimizer, DataLoader(data, 4, shuffle=True), schedule)
     losses = []
     for epoch in range(3):
         for x, y in skip_first_batches(loader, 2) if epoch else loader:
@@ -111,9 +99,7 @@ def batches_skipped_and_checkpoints_kept() -> object:
 
 def hooks_around_a_model() -> object:
     class Doubled(ModelHook):
-        def pre_forward(
-            self, module: torch.nn.Module, *args: torch.Tensor, **more: object
-        ) -> tuple:
+        def pre_forward(self, module: torch.nn.Module, *args: torch.Tensor, **more: object) -> tuple:
             return (args[0] + 1,), more
 
         def post_forward(self, module: torch.nn.Module, output: torch.Tensor) -> torch.Tensor:

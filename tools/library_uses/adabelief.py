@@ -13,8 +13,6 @@ LIBRARY = "adabelief-pytorch"
 def steps() -> object:
     w = torch.nn.Parameter(torch.randn(5))
     with contextlib.redirect_stdout(io.StringIO()):
-        optimizer = AdaBelief(
-            [w], lr=0.05, eps=1e-8, rectify=True, weight_decay=0.01, print_change_log=False
-        )
+        optimizer = AdaBelief([w], lr=0.05, eps=1e-8, rectify=True, weight_decay=0.01, print_change_log=False)
     trained(optimizer, 6, lambda: (w - 1).square().sum())
     return w

@@ -13,9 +13,7 @@ def steps() -> object:
     for make in (
         lambda net: AdamAtan2(net.parameters(), lr=1e-2, weight_decay=0.1),
         lambda net: AdamAtan2(net.parameters(), lr=1e-2, cautious_factor=0.0),
-        lambda net: MuonAdamAtan2(
-            [net[0].weight], net.parameters(), lr=1e-2, remove_muon_params_from_params=True
-        ),
+        lambda net: MuonAdamAtan2([net[0].weight], net.parameters(), lr=1e-2, remove_muon_params_from_params=True),
     ):
         net = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
         trained(make(net), 4, lambda net=net: net(x).square().mean())

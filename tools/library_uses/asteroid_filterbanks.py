@@ -1,14 +1,7 @@
 """Uses of asteroid-filterbanks."""
 
 import torch
-from asteroid_filterbanks import (
-    Decoder,
-    Encoder,
-    FreeFB,
-    ParamSincFB,
-    make_enc_dec,
-    transforms,
-)
+from asteroid_filterbanks import Decoder, Encoder, FreeFB, ParamSincFB, make_enc_dec, transforms
 
 LIBRARY = "asteroid-filterbanks"
 

@@ -7,9 +7,7 @@ LIBRARY = "auraloss"
 
 
 def over_resolutions() -> object:
-    loss_of = auraloss.freq.MultiResolutionSTFTLoss(
-        fft_sizes=[64, 128], hop_sizes=[16, 32], win_lengths=[64, 128]
-    )
+    loss_of = auraloss.freq.MultiResolutionSTFTLoss(fft_sizes=[64, 128], hop_sizes=[16, 32], win_lengths=[64, 128])
     x, y = torch.randn(2, 1, 1024, requires_grad=True), torch.randn(2, 1, 1024)
     loss = loss_of(x, y)
     loss.backward()

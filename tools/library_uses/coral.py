@@ -11,9 +11,7 @@ LIBRARY = "coral-pytorch"
 def ordered_classes() -> object:
     layer, x, y = CoralLayer(6, 5), torch.randn(8, 6), torch.randint(5, (8,))
     logits = layer(x)
-    loss = coral_loss(logits, levels_from_labelbatch(y, 5)) + CoralLoss()(
-        logits, levels_from_labelbatch(y, 5)
-    )
+    loss = coral_loss(logits, levels_from_labelbatch(y, 5)) + CoralLoss()(logits, levels_from_labelbatch(y, 5))
     loss.backward()
     other = torch.randn(8, 4)
     return (

@@ -17,21 +17,11 @@ def _set() -> datasets.Dataset:
 
 def tensors_of_rows() -> object:
     made = _set().with_format("torch")
-    return (
-        made[3]["x"],
-        made[2:4]["x"],
-        made["y"][:],
-        len(made[0]["text"]),
-        made[0]["y"].dtype == torch.int64,
-    )
+    return (made[3]["x"], made[2:4]["x"], made["y"][:], len(made[0]["text"]), made[0]["y"].dtype == torch.int64)
 
 
 def batches_of_a_loader() -> object:
-    made = (
-        _set()
-        .map(lambda row: {"z": [v * 2 for v in row["x"]]})
-        .with_format("torch", columns=["z", "y"])
-    )
+    made = _set().map(lambda row: {"z": [v * 2 for v in row["x"]]}).with_format("torch", columns=["z", "y"])
     loader = torch.utils.data.DataLoader(made, batch_size=4, shuffle=True)
     return [(batch["z"], batch["y"]) for batch in loader]
 

@@ -10,11 +10,7 @@ LIBRARY = "deepctr-torch"
 def clicks() -> object:
     rng = np.random.default_rng(0)
     columns = [SparseFeat("user", 10, 4), SparseFeat("item", 8, 4), DenseFeat("age", 1)]
-    rows = {
-        "user": rng.integers(10, size=64),
-        "item": rng.integers(8, size=64),
-        "age": rng.random(64),
-    }
+    rows = {"user": rng.integers(10, size=64), "item": rng.integers(8, size=64), "age": rng.random(64)}
     y, found = rng.integers(2, size=64), []
     assert get_feature_names(columns) == list(rows)
     for kind in (DeepFM, DCN, AutoInt):

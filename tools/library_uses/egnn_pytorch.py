@@ -7,11 +7,7 @@ LIBRARY = "egnn-pytorch"
 
 
 def points_and_features() -> object:
-    layer, feats, coors = (
-        EGNN(dim=8, edge_dim=4, num_nearest_neighbors=3),
-        torch.randn(2, 6, 8),
-        torch.randn(2, 6, 3),
-    )
+    layer, feats, coors = (EGNN(dim=8, edge_dim=4, num_nearest_neighbors=3), torch.randn(2, 6, 8), torch.randn(2, 6, 3))
     new, moved = layer(feats, coors, torch.randn(2, 6, 6, 4))
     (new.sum() + moved.square().sum()).backward()
     net = EGNN_Network(num_tokens=5, dim=8, depth=2, num_nearest_neighbors=3, num_positions=6)

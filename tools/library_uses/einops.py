@@ -22,8 +22,7 @@ def products_by_name() -> object:
 
 def layers() -> object:
     net = torch.nn.Sequential(
-        Rearrange("b c h w -> b (h w) c"),
-        EinMix("b n c -> b n d", weight_shape="c d", bias_shape="d", c=3, d=5),
+        Rearrange("b c h w -> b (h w) c"), EinMix("b n c -> b n d", weight_shape="c d", bias_shape="d", c=3, d=5)
     )
     y = net(torch.randn(2, 3, 4, 4))
     y.pow(2).mean().backward()

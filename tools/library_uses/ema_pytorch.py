@@ -21,11 +21,7 @@ def post_hoc() -> object:
 
     net = torch.nn.Linear(3, 2)
     emas = PostHocEMA(
-        net,
-        sigma_rels=(0.05, 0.28),
-        update_every=1,
-        checkpoint_every_num_steps=3,
-        checkpoint_folder="./c",
+        net, sigma_rels=(0.05, 0.28), update_every=1, checkpoint_every_num_steps=3, checkpoint_folder="./c"
     )
     for _ in range(9):
         with torch.no_grad():

@@ -18,9 +18,4 @@ def there_and_back() -> object:
     x = torch.randn(8, 4)
     z, slope = net(x)
     (0.5 * z.square().sum(1) - slope).mean().backward()
-    return (
-        z,
-        slope,
-        net(z, rev=True)[0],
-        [p.grad.norm() for p in net.parameters() if p.grad is not None],
-    )
+    return (z, slope, net(z, rev=True)[0], [p.grad.norm() for p in net.parameters() if p.grad is not None])

@@ -16,6 +16,4 @@ def losses() -> object:
 
 
 def counts_of_parameters() -> object:
-    return list(
-        parameter_count(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))).values()
-    )
+    return list(parameter_count(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))).values())

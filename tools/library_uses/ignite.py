@@ -15,9 +15,7 @@ def _batches() -> list:
 
 def trainer_and_evaluator() -> object:
     net, losses = nn.Linear(4, 3), []
-    trainer = create_supervised_trainer(
-        net, torch.optim.SGD(net.parameters(), lr=0.1), nn.CrossEntropyLoss()
-    )
+    trainer = create_supervised_trainer(net, torch.optim.SGD(net.parameters(), lr=0.1), nn.CrossEntropyLoss())
     trainer.on(Events.ITERATION_COMPLETED)(lambda engine: losses.append(engine.state.output))
     data = _batches()
     trainer.run(data, max_epochs=2)
@@ -27,9 +25,7 @@ def trainer_and_evaluator() -> object:
 
 def stopping_early() -> object:
     net = nn.Linear(4, 3)
-    trainer = create_supervised_trainer(
-        net, torch.optim.SGD(net.parameters(), lr=0.1), nn.CrossEntropyLoss()
-    )
+    trainer = create_supervised_trainer(net, torch.optim.SGD(net.parameters(), lr=0.1), nn.CrossEntropyLoss())
     stop = EarlyStopping(1, lambda engine: -engine.state.epoch, trainer)
     trainer.add_event_handler(Events.EPOCH_COMPLETED, stop)
     return trainer.run(_batches(), max_epochs=10).epoch

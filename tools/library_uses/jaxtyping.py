@@ -14,9 +14,7 @@ REQUIRES = ["beartype"]
 
 
 @jaxtyped(typechecker=checked)
-def _product(
-    a: Float[torch.Tensor, "n k"], b: Float[torch.Tensor, "k m"]
-) -> Float[torch.Tensor, "n m"]:
+def _product(a: Float[torch.Tensor, "n k"], b: Float[torch.Tensor, "k m"]) -> Float[torch.Tensor, "n m"]:
     return a @ b
 
 
@@ -32,8 +30,4 @@ def checked_calls() -> object:
 
 def instances() -> object:
     kinds = (Float[torch.Tensor, "2 3"], Int[torch.Tensor, "..."], Float[torch.Tensor, "n n"])
-    return [
-        isinstance(x, k)
-        for x in (torch.ones(2, 3), torch.ones(2).int(), torch.ones(2, 2))
-        for k in kinds
-    ]
+    return [isinstance(x, k) for x in (torch.ones(2, 3), torch.ones(2).int(), torch.ones(2, 2)) for k in kinds]

@@ -16,9 +16,7 @@ def how_sure() -> object:
     trained(optimizer, 10, lambda: nn.functional.cross_entropy(net(x), y))
     found = []
     for subset, structure in (("last_layer", "kron"), ("last_layer", "full"), ("all", "diag")):
-        around = Laplace(
-            net, "classification", subset_of_weights=subset, hessian_structure=structure
-        )
+        around = Laplace(net, "classification", subset_of_weights=subset, hessian_structure=structure)
         around.fit(DataLoader(TensorDataset(x, y), batch_size=20))
         found += [around(x[:5], link_approx="probit"), around.log_marginal_likelihood()]
     return found

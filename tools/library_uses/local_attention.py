@@ -16,14 +16,7 @@ def windows() -> object:
 
 def a_transformer() -> object:
     net = LocalTransformer(
-        num_tokens=20,
-        dim=16,
-        depth=2,
-        max_seq_len=16,
-        causal=True,
-        local_attn_window_size=4,
-        heads=2,
-        dim_head=8,
+        num_tokens=20, dim=16, depth=2, max_seq_len=16, causal=True, local_attn_window_size=4, heads=2, dim_head=8
     )
     loss = net(torch.randint(20, (2, 16)), return_loss=True)
     loss.backward()

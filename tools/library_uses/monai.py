@@ -13,14 +13,7 @@ LIBRARY = "monai"
 
 
 def _unet() -> UNet:
-    return UNet(
-        spatial_dims=2,
-        in_channels=1,
-        out_channels=2,
-        channels=(4, 8),
-        strides=(2,),
-        num_res_units=1,
-    )
+    return UNet(spatial_dims=2, in_channels=1, out_channels=2, channels=(4, 8), strides=(2,), num_res_units=1)
 
 
 def segmentation() -> object:
@@ -41,5 +34,5 @@ def windows_and_metrics() -> object:
 def transforms() -> object:
     chain = Compose(
         [NormalizeIntensity(), RandFlip(prob=1.0, spatial_axis=0), RandGaussianNoise(prob=1.0), EnsureType()]
-    ).set_random_state(0)  # fmt: skip
+    ).set_random_state(0)
     return chain(np.arange(16, dtype="f").reshape(1, 4, 4))

@@ -9,9 +9,7 @@ LIBRARY = "mup"
 
 
 def _net(width: int) -> nn.Module:
-    return nn.Sequential(
-        nn.Linear(4, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), mup.MuReadout(width, 2)
-    )
+    return nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), mup.MuReadout(width, 2))
 
 
 def scaled_training() -> object:

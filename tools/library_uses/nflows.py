@@ -21,7 +21,5 @@ def training_a_flow() -> object:
 
 
 def splines() -> object:
-    step = MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
-        3, 8, tails="linear", tail_bound=2.0
-    )
+    step = MaskedPiecewiseRationalQuadraticAutoregressiveTransform(3, 8, tails="linear", tail_bound=2.0)
     return step(torch.randn(4, 3))

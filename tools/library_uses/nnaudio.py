@@ -12,16 +12,12 @@ def a_spectrogram() -> object:
 
 
 def mel_bands_and_their_gradient() -> object:
-    layer = features.MelSpectrogram(
-        sr=800, n_fft=64, n_mels=8, hop_length=16, trainable_mel=True, verbose=False
-    )
+    layer = features.MelSpectrogram(sr=800, n_fft=64, n_mels=8, hop_length=16, trainable_mel=True, verbose=False)
     out = layer(torch.rand(2, 400))
     out.log1p().sum().backward()
     return out.mean(2), layer.mel_basis.grad.abs().sum()
 
 
 def a_constant_q_transform() -> object:
-    layer = features.CQT1992v2(
-        sr=800, hop_length=16, fmin=40, n_bins=12, bins_per_octave=6, verbose=False
-    )
+    layer = features.CQT1992v2(sr=800, hop_length=16, fmin=40, n_bins=12, bins_per_octave=6, verbose=False)
     return layer(torch.rand(1, 600)).mean(2)

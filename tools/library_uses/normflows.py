@@ -33,7 +33,5 @@ def neural_splines() -> object:
 
 def residual_flow() -> object:
     net = nf.nets.LipschitzMLP([2, 16, 16, 2], init_zeros=True, lipschitz_const=0.9)
-    flow = nf.NormalizingFlow(
-        nf.distributions.DiagGaussian(2), [nf.flows.Residual(net, reduce_memory=False)]
-    )
+    flow = nf.NormalizingFlow(nf.distributions.DiagGaussian(2), [nf.flows.Residual(net, reduce_memory=False)])
     return flow.log_prob(torch.randn(4, 2))

@@ -15,9 +15,7 @@ def a_cell_over_time() -> object:
 
 
 def gradients_of_a_sequence() -> object:
-    net = norse.SequentialState(
-        torch.nn.Linear(4, 6), norse.LIFCell(), torch.nn.Linear(6, 2), norse.LICell()
-    )
+    net = norse.SequentialState(torch.nn.Linear(4, 6), norse.LIFCell(), torch.nn.Linear(6, 2), norse.LICell())
     x = 5 * torch.rand(3, 4, requires_grad=True)
     state, out = None, None
     for _ in range(5):

@@ -27,7 +27,7 @@ def training_with_noise() -> object:
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
     net, opt, data = PrivacyEngine().make_private(
         module=net, optimizer=opt, data_loader=data, noise_multiplier=0.0, max_grad_norm=1.0, poisson_sampling=False
-    )  # fmt: skip
+    )
     losses = []
     for a, b in data:
         opt.zero_grad()

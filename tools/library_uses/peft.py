@@ -73,9 +73,7 @@ def _llama() -> LlamaForCausalLM:
 
 def _gpt2() -> GPT2LMHeadModel:
     torch.manual_seed(0)
-    return GPT2LMHeadModel(
-        GPT2Config(vocab_size=50, n_positions=64, n_embd=32, n_layer=2, n_head=4)
-    )
+    return GPT2LMHeadModel(GPT2Config(vocab_size=50, n_positions=64, n_embd=32, n_layer=2, n_head=4))
 
 
 def _tuned(base: Callable[[], nn.Module], config: PeftConfig, reads: bool = True) -> list:

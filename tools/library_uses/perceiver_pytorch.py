@@ -18,13 +18,6 @@ def pictures() -> object:
 
 def queries() -> object:
     net = PerceiverIO(
-        dim=8,
-        queries_dim=8,
-        logits_dim=4,
-        depth=2,
-        num_latents=6,
-        latent_dim=12,
-        cross_heads=1,
-        latent_heads=2,
+        dim=8, queries_dim=8, logits_dim=4, depth=2, num_latents=6, latent_dim=12, cross_heads=1, latent_heads=2
     )
     return net(torch.randn(1, 10, 8), queries=torch.randn(5, 8))

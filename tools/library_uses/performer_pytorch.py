@@ -8,14 +8,7 @@ LIBRARY = "performer-pytorch"
 
 def a_language_model() -> object:
     model = PerformerLM(
-        num_tokens=20,
-        dim=16,
-        depth=1,
-        heads=2,
-        dim_head=8,
-        max_seq_len=32,
-        causal=False,
-        nb_features=16,
+        num_tokens=20, dim=16, depth=1, heads=2, dim_head=8, max_seq_len=32, causal=False, nb_features=16
     )
     logits = model(torch.randint(20, (2, 32)))
     logits.logsumexp(-1).sum().backward()

@@ -11,9 +11,7 @@ def survival() -> object:
     rng = np.random.default_rng(0)
     x, time = rng.normal(size=(60, 4)).astype("float32"), rng.uniform(0.1, 5, 60).astype("float32")
     event = rng.integers(0, 2, 60).astype("float32")
-    cox = CoxPH(
-        torchtuples.practical.MLPVanilla(4, [8], 1, True, 0.1), torchtuples.optim.Adam(0.01)
-    )
+    cox = CoxPH(torchtuples.practical.MLPVanilla(4, [8], 1, True, 0.1), torchtuples.optim.Adam(0.01))
     log = cox.fit(x, (time, event), 20, 2, verbose=False)
     cox.compute_baseline_hazards()
     steps = LogisticHazard.label_transform(6)

@@ -10,9 +10,7 @@ def classification() -> object:
     x = np.random.RandomState(0).randn(64, 6).astype(np.float32)
     y = (x[:, 0] + x[:, 1] > 0).astype(int)
     model = TabNetClassifier(n_d=4, n_a=4, n_steps=2, seed=1, verbose=0, device_name="cpu")
-    model.fit(
-        x, y, eval_set=[(x, y)], max_epochs=3, batch_size=32, virtual_batch_size=16, drop_last=False
-    )
+    model.fit(x, y, eval_set=[(x, y)], max_epochs=3, batch_size=32, virtual_batch_size=16, drop_last=False)
     return model.predict_proba(x[:4]), model.history["loss"]
 
 

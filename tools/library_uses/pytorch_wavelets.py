@@ -18,8 +18,4 @@ def wavelets_and_back() -> object:
 def complex_wavelets() -> object:
     x = torch.randn(1, 1, 32, 32)
     low, high = DTCWTForward(J=3, biort="near_sym_b", qshift="qshift_b")(x)
-    return (
-        low[0, 0, 0],
-        high[-1][0, 0, 0],
-        DTCWTInverse(biort="near_sym_b", qshift="qshift_b")((low, high))[0, 0, 0],
-    )
+    return (low[0, 0, 0], high[-1][0, 0, 0], DTCWTInverse(biort="near_sym_b", qshift="qshift_b")((low, high))[0, 0, 0])

@@ -15,16 +15,7 @@ def hashed_attention() -> object:
 
 
 def a_reversible_model() -> object:
-    net = ReformerLM(
-        num_tokens=20,
-        dim=16,
-        depth=2,
-        max_seq_len=16,
-        heads=2,
-        bucket_size=4,
-        n_hashes=2,
-        causal=True,
-    )
+    net = ReformerLM(num_tokens=20, dim=16, depth=2, max_seq_len=16, heads=2, bucket_size=4, n_hashes=2, causal=True)
     tokens = torch.randint(20, (2, 16))
     loss = torch.nn.functional.cross_entropy(net(tokens).transpose(1, 2), tokens)
     loss.backward()

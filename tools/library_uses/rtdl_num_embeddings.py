@@ -1,12 +1,7 @@
 """Uses of rtdl-num-embeddings: numbers of a table as vectors."""
 
 import torch
-from rtdl_num_embeddings import (
-    LinearReLUEmbeddings,
-    PeriodicEmbeddings,
-    PiecewiseLinearEmbeddings,
-    compute_bins,
-)
+from rtdl_num_embeddings import LinearReLUEmbeddings, PeriodicEmbeddings, PiecewiseLinearEmbeddings, compute_bins
 
 LIBRARY = "rtdl-num-embeddings"
 

@@ -103,9 +103,7 @@ def uses_of(module: ModuleType) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(module).items()
-        if inspect.isfunction(value)
-        and value.__module__ == module.__name__
-        and not name.startswith("_")
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
     }
 
 
@@ -119,9 +117,7 @@ def _names_torchvision_wants() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--torch", type=Path, nargs="*", help="folders that hold PyTorch")
     args = parser.parse_args()

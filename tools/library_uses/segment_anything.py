@@ -1,13 +1,7 @@
 """Uses of segment-anything: masks of what is pointed at."""
 
 import torch
-from segment_anything.modeling import (
-    ImageEncoderViT,
-    MaskDecoder,
-    PromptEncoder,
-    Sam,
-    TwoWayTransformer,
-)
+from segment_anything.modeling import ImageEncoderViT, MaskDecoder, PromptEncoder, Sam, TwoWayTransformer
 
 LIBRARY = "segment-anything"
 

@@ -3,17 +3,8 @@
 from pathlib import Path
 
 import torch
-from sentence_transformers import (
-    InputExample,
-    SentenceTransformer,
-    SparseEncoder,
-    losses,
-    util,
-)
-from sentence_transformers.evaluation import (
-    EmbeddingSimilarityEvaluator,
-    InformationRetrievalEvaluator,
-)
+from sentence_transformers import InputExample, SentenceTransformer, SparseEncoder, losses, util
+from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator
 from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from sentence_transformers.sparse_encoder.models import MLMTransformer, SpladePooling
 from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
@@ -80,10 +71,7 @@ def a_model_trained() -> object:
 
 def with_its_trainer() -> object:
     from datasets import Dataset
-    from sentence_transformers import (
-        SentenceTransformerTrainer,
-        SentenceTransformerTrainingArguments,
-    )
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 
     rows = {"anchor": SENTENCES[:2] * 4, "positive": SENTENCES[2:] * 4}
     model = _tiny()
@@ -92,13 +80,9 @@ def with_its_trainer() -> object:
         report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True, seed=0,
     )  # fmt: skip
     loss = losses.MultipleNegativesRankingLoss(model)
-    trainer = SentenceTransformerTrainer(
-        model=model, args=arguments, train_dataset=Dataset.from_dict(rows), loss=loss
-    )
+    trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=Dataset.from_dict(rows), loss=loss)
     trainer.train()
-    return [row["loss"] for row in trainer.state.log_history if "loss" in row], model.encode(
-        SENTENCES
-    )
+    return [row["loss"] for row in trainer.state.log_history if "loss" in row], model.encode(SENTENCES)
 
 
 def saved_and_loaded() -> object:
@@ -111,10 +95,7 @@ def saved_and_loaded() -> object:
 def other_ways_to_pool() -> object:
     ways = ("cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
     words = _tiny()[0]
-    models = [
-        SentenceTransformer(modules=[words, Pooling(16, pooling_mode=w)], device="cpu")
-        for w in ways
-    ]
+    models = [SentenceTransformer(modules=[words, Pooling(16, pooling_mode=w)], device="cpu") for w in ways]
     return [model.encode(SENTENCES) for model in models]
 
 

@@ -19,6 +19,4 @@ def deep_explainer() -> object:
 
 def gradient_explainer() -> object:
     net, background = _net(), torch.randn(10, 5)
-    return shap.GradientExplainer(net, background).shap_values(
-        torch.randn(2, 5), nsamples=20, rseed=0
-    )
+    return shap.GradientExplainer(net, background).shap_values(torch.randn(2, 5), nsamples=20, rseed=0)

@@ -33,9 +33,7 @@ def ppo() -> object:
 
 
 def dqn_saved_and_loaded() -> object:
-    model = DQN(
-        "MlpPolicy", _Line(), learning_starts=16, train_freq=4, batch_size=8, seed=0, device="cpu"
-    )
+    model = DQN("MlpPolicy", _Line(), learning_starts=16, train_freq=4, batch_size=8, seed=0, device="cpu")
     model.learn(64)
     model.save("walker")
     again = DQN.load("walker", device="cpu")

@@ -10,9 +10,7 @@ LIBRARY = "tensordict"
 
 def modules_by_names() -> object:
     first = TensorDictModule(nn.Linear(3, 5), in_keys=["x"], out_keys=["h"])
-    net = TensorDictSequential(
-        first, TensorDictModule(nn.Linear(5, 2), in_keys=["h"], out_keys=["z"])
-    )
+    net = TensorDictSequential(first, TensorDictModule(nn.Linear(5, 2), in_keys=["h"], out_keys=["z"]))
     out = net(TensorDict({"x": torch.randn(6, 3)}, batch_size=[6]))
     out["z"].square().sum().backward()
     params = TensorDict.from_module(net)

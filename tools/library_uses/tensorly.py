@@ -11,9 +11,7 @@ tensorly.set_backend("pytorch")
 def factors() -> object:
     x = torch.randn(4, 5, 6)
     weights, found = parafac(x, rank=3, n_iter_max=20, init="svd", random_state=0)
-    return tensorly.cp_to_tensor((weights, found)), tensorly.tucker_to_tensor(
-        tucker(x, rank=[2, 3, 3], random_state=0)
-    )
+    return tensorly.cp_to_tensor((weights, found)), tensorly.tucker_to_tensor(tucker(x, rank=[2, 3, 3], random_state=0))
 
 
 def a_train_and_its_gradient() -> object:

@@ -11,13 +11,7 @@ def trains() -> object:
     train = tntorch.Tensor(full, ranks_tt=3)
     other = tntorch.rand([6, 5, 4], ranks_tt=2)
     both = train * other + other
-    return (
-        train.torch(),
-        tntorch.dot(train, other),
-        tntorch.norm(both),
-        both[1:3, :, 0].torch(),
-        tntorch.mean(both),
-    )
+    return (train.torch(), tntorch.dot(train, other), tntorch.norm(both), both[1:3, :, 0].torch(), tntorch.mean(both))
 
 
 def a_train_learnt() -> object:

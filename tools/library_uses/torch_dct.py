@@ -11,11 +11,4 @@ def there_and_back() -> object:
     once, two, three = torch_dct.dct(x, norm="ortho"), torch_dct.dct_2d(x), torch_dct.dct_3d(x)
     back = torch_dct.idct_2d(two)
     (once.abs().sum() + three.square().mean()).backward()
-    return (
-        once[0, 0],
-        two[0],
-        three[0, 0],
-        back[1, 1],
-        x.grad[0],
-        torch_dct.LinearDCT(8, "dct")(x)[0, 0],
-    )
+    return (once[0, 0], two[0], three[0, 0], back[1, 1], x.grad[0], torch_dct.LinearDCT(8, "dct")(x)[0, 0])

@@ -31,6 +31,6 @@ def half_of_the_channels() -> object:
     net, x = _Net().eval(), torch.randn(1, 3, 8, 8)
     pruner = tp.pruner.MagnitudePruner(
         net, x, importance=tp.importance.MagnitudeImportance(p=2), pruning_ratio=0.5, ignored_layers=[net.head]
-    )  # fmt: skip
+    )
     pruner.step()
     return [p.shape for p in net.parameters()], net(x), tp.utils.count_ops_and_params(net, x)

@@ -20,13 +20,7 @@ def a_controlled_equation() -> object:
     path = torchcde.CubicSpline(torchcde.hermite_cubic_coefficients_with_backward_differences(x))
     field = _Field()
     z = torchcde.cdeint(
-        path,
-        field,
-        torch.randn(2, 4),
-        path.interval,
-        adjoint=False,
-        method="rk4",
-        options={"step_size": 0.5},
+        path, field, torch.randn(2, 4), path.interval, adjoint=False, method="rk4", options={"step_size": 0.5}
     )
     z[:, -1].sum().backward()
     return z, field.linear.weight.grad

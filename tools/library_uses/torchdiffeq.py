@@ -9,9 +9,7 @@ LIBRARY = "torchdiffeq"
 class _Field(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.net = torch.nn.Sequential(
-            torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
-        )
+        self.net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
 
     def forward(self, t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return self.net(y)

@@ -12,9 +12,7 @@ def a_neural_equation() -> object:
     field, found = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 2)), []
     x, times = torch.randn(6, 2), torch.linspace(0, 1, 5)
     for sensitivity in ("autograd", "adjoint", "interpolated_adjoint"):
-        _, path = NeuralODE(field, sensitivity=sensitivity, solver="dopri5", atol=1e-4, rtol=1e-4)(
-            x, times
-        )
+        _, path = NeuralODE(field, sensitivity=sensitivity, solver="dopri5", atol=1e-4, rtol=1e-4)(x, times)
         field.zero_grad()
         path[-1].square().sum().backward()
         found.append((path, [p.grad.clone() for p in field.parameters()]))

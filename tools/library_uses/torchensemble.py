@@ -41,9 +41,7 @@ def bagging() -> object:
 
 def boosting() -> object:
     x, _ = _data()
-    model = GradientBoostingRegressor(
-        estimator=_Net, estimator_args={"out": 1}, n_estimators=2, cuda=False
-    )
+    model = GradientBoostingRegressor(estimator=_Net, estimator_args={"out": 1}, n_estimators=2, cuda=False)
     model.set_criterion(nn.MSELoss())
     model.set_optimizer("SGD", lr=0.05)
     model.fit(DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 16), epochs=2, save_model=False)

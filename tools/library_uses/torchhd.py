@@ -8,9 +8,7 @@ LIBRARY = "torch-hd"
 def bound_and_bundled() -> object:
     a = torchhd.random(6, 500)
     record = torchhd.multiset(torchhd.bind(a[:3], a[3:]))
-    return torchhd.cosine_similarity(torchhd.bind(record, a[0].inverse()), a), torchhd.ngrams(
-        a, n=2
-    ).sum()
+    return torchhd.cosine_similarity(torchhd.bind(record, a[0].inverse()), a), torchhd.ngrams(a, n=2).sum()
 
 
 def other_kinds() -> object:

@@ -14,12 +14,7 @@ def _subject() -> tio.Subject:
 
 def transforms() -> object:
     chain = tio.Compose(
-        [
-            tio.ZNormalization(),
-            tio.RandomFlip(axes=(0, 1)),
-            tio.RandomNoise(std=0.1),
-            tio.CropOrPad(12),
-        ]
+        [tio.ZNormalization(), tio.RandomFlip(axes=(0, 1)), tio.RandomNoise(std=0.1), tio.CropOrPad(12)]
     )
     out = chain(_subject())
     return out.shape, out.scan.data.mean(), out.organ.data.float().mean()

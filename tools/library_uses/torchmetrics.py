@@ -11,10 +11,7 @@ LIBRARY = "torchmetrics"
 
 def classification_over_batches() -> object:
     metrics = MetricCollection(
-        [
-            Accuracy(task="multiclass", num_classes=5),
-            F1Score(task="multiclass", num_classes=5, average="macro"),
-        ]
+        [Accuracy(task="multiclass", num_classes=5), F1Score(task="multiclass", num_classes=5, average="macro")]
     )
     matrix = MulticlassConfusionMatrix(num_classes=5)
     for _ in range(3):

@@ -103,10 +103,7 @@ def gpt2_with_trainer() -> object:
 def bert_with_trainer() -> object:
     model = _bert()
     ids = torch.randint(2, 50, (16, 12))
-    rows = [
-        {"input_ids": row, "attention_mask": torch.ones_like(row), "labels": i % 3}
-        for i, row in enumerate(ids)
-    ]
+    rows = [{"input_ids": row, "attention_mask": torch.ones_like(row), "labels": i % 3} for i, row in enumerate(ids)]
     return _train(model, rows)
 
 
@@ -162,19 +159,12 @@ def vit_forward_and_backward() -> object:
 
 # -- more architectures ---------------------------------------------------------------------------
 
-_WORDS = (
-    "[PAD] [UNK] [CLS] [SEP] [MASK] a the cat dog sat ran on mat road and slept good bad".split()
-)
+_WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] a the cat dog sat ran on mat road and slept good bad".split()
 _BERT = {
     "vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
     "max_position_embeddings": 64,
 }  # fmt: skip
-_LLAMA = _BERT | {
-    "num_key_value_heads": 2,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-    "pad_token_id": 0,
-}
+_LLAMA = _BERT | {"num_key_value_heads": 2, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 0}
 _ENCODER_DECODER = {
     "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
     "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
@@ -243,7 +233,7 @@ def mistral_with_a_sliding_window() -> object:
 
 
 def gemma2_with_soft_caps() -> object:
-    return _trained_and_asked(Gemma2ForCausalLM(Gemma2Config(**_LLAMA, head_dim=8, sliding_window=4)))  # fmt: skip
+    return _trained_and_asked(Gemma2ForCausalLM(Gemma2Config(**_LLAMA, head_dim=8, sliding_window=4)))
 
 
 def mixtral_and_its_experts() -> object:
@@ -272,12 +262,7 @@ def longformer_with_windows() -> object:
 
 
 def clip_of_words_and_pictures() -> object:
-    seen = {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-    }
+    seen = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
     model = CLIPModel(
         CLIPConfig(
             text_config=_BERT | {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1},
@@ -307,7 +292,7 @@ def wav2vec2_with_ctc() -> object:
         num_conv_pos_embedding_groups=2, num_feat_extract_layers=2, mask_time_prob=0.2, mask_time_length=2,
         ctc_loss_reduction="mean",
     )  # fmt: skip
-    return _steps(Wav2Vec2ForCTC(config), input_values=torch.randn(2, 800), labels=torch.randint(1, 20, (2, 6)))  # fmt: skip
+    return _steps(Wav2Vec2ForCTC(config), input_values=torch.randn(2, 800), labels=torch.randint(1, 20, (2, 6)))
 
 
 def scaled_rotary_places() -> object:
@@ -378,9 +363,7 @@ def generate_by_own_rules() -> object:
         "logits_processor": LogitsProcessorList([EvenOnly()]),
         "stopping_criteria": StoppingCriteriaList([UpToTen()]),
     }
-    _gpt2().eval().generate(
-        torch.tensor([[3, 4, 5]]), do_sample=False, max_new_tokens=20, streamer=Listener(), **rules
-    )
+    _gpt2().eval().generate(torch.tensor([[3, 4, 5]]), do_sample=False, max_new_tokens=20, streamer=Listener(), **rules)
     return said
 
 
@@ -475,9 +458,7 @@ def files_in_shards() -> object:
     places = {"model.layers.1": "disk"} | dict.fromkeys(
         ("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb", "lm_head"), "cpu"
     )
-    parted = AutoModelForCausalLM.from_pretrained(
-        "shards", device_map=places, offload_folder="aside"
-    )
+    parted = AutoModelForCausalLM.from_pretrained("shards", device_map=places, offload_folder="aside")
     return len(os.listdir("shards")), again(ids).logits.sum(-1), parted(ids).logits.sum(-1)
 
 

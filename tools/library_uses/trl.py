@@ -41,13 +41,9 @@ def _losses(trainer: transformers.Trainer) -> list[float]:
 
 
 def fine_tuning() -> object:
-    rows = datasets.Dataset.from_dict(
-        {"text": ["abc def", "hij klm nop", "aa bb cc", "dd e f"] * 2}
-    )
+    rows = datasets.Dataset.from_dict({"text": ["abc def", "hij klm nop", "aa bb cc", "dd e f"] * 2})
     args = trl.SFTConfig(max_length=16, **_QUIET)
-    return _losses(
-        trl.SFTTrainer(_model(), args=args, train_dataset=rows, processing_class=_tokens())
-    )
+    return _losses(trl.SFTTrainer(_model(), args=args, train_dataset=rows, processing_class=_tokens()))
 
 
 def preferences() -> object:
@@ -78,17 +74,11 @@ def rewards_learnt() -> object:
     rows = {"chosen": _letters(8), "rejected": ["nop", "a", "cc", "f"] * 2}
     args = trl.RewardConfig(max_length=16, **_QUIET)
     data = datasets.Dataset.from_dict(rows)
-    return _losses(
-        trl.RewardTrainer(model, args=args, train_dataset=data, processing_class=_tokens())
-    )
+    return _losses(trl.RewardTrainer(model, args=args, train_dataset=data, processing_class=_tokens()))
 
 
 def preferences_by_other_losses() -> object:
-    rows = {
-        "prompt": _letters(4),
-        "chosen": ["def", "klm", "bb", "e"],
-        "rejected": ["nop", "a", "cc", "f"],
-    }
+    rows = {"prompt": _letters(4), "chosen": ["def", "klm", "bb", "e"], "rejected": ["nop", "a", "cc", "f"]}
     found = []
     for kind in ("ipo", "hinge", "apo_zero"):
         args = trl.DPOConfig(max_length=16, loss_type=kind, **_QUIET)

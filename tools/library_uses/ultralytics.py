@@ -63,9 +63,7 @@ def a_tiny_training() -> object:
             line = f"{i % 2} {(x + 8) / 64} {(y + 8) / 64} 0.25 0.25\n"
             Path("labels", part, f"{i}.txt").write_text(line)
     here = Path.cwd()
-    Path("data.yaml").write_text(
-        f"path: {here}\ntrain: images/train\nval: images/val\nnames: [a, b]\n"
-    )
+    Path("data.yaml").write_text(f"path: {here}\ntrain: images/train\nval: images/val\nnames: [a, b]\n")
     losses: list = []
     net = YOLO("yolov8n.yaml")
     net.add_callback("on_train_batch_end", lambda t: losses.append(dict(t.loss_items)))

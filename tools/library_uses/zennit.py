@@ -10,9 +10,7 @@ LIBRARY = "zennit"
 
 
 def _net() -> nn.Module:
-    return nn.Sequential(
-        nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 4)
-    ).eval()
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 4)).eval()
 
 
 def by_rules() -> object:

@@ -25,9 +25,7 @@ def _public(root: Any, op: str) -> list[Any]:
         found = getattr(root, op, None)
         return [found] if op in NAMESPACES["torch"].names() else []
     space, _, name = op.partition("_")
-    if space in ("fft", "linalg", "special") and (
-        body := getattr(getattr(root, space), name, None)
-    ):
+    if space in ("fft", "linalg", "special") and (body := getattr(getattr(root, space), name, None)):
         return [body]
     places = (root, root.nn.functional, root.Tensor, root.linalg, root.special)
     return [getattr(place, op, None) for place in places]

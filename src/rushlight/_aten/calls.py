@@ -30,9 +30,7 @@ class Written(NamedTuple):
 
 
 Translation = Callable[..., tuple]  # (inputs, attributes, *words behind the way's name)
-_WAYS: dict[
-    str, Translation
-] = {}  # by name; kernels say theirs in their facts, behind the operator
+_WAYS: dict[str, Translation] = {}  # by name; kernels say theirs in their facts, behind the operator
 
 
 def _way(fn: Translation) -> Translation:
@@ -69,9 +67,7 @@ def _in_places(body: Any, inputs: Sequence[Any], attrs: dict) -> tuple[tuple, di
         value = named.pop(p.name) if p.name in named else given.pop(0)
         left.append((list(value) if type(value) is tuple else value, p.default))
     known = {p.name: p.default for p in parameters}
-    named = {
-        k: v for k, v in named.items() if (v != known[k] if k in known else v not in (None, False))
-    }
+    named = {k: v for k, v in named.items() if (v != known[k] if k in known else v not in (None, False))}
     if given or not named.keys() <= known.keys():  # a kernel that says things its own way
         return tuple(inputs), dict(attrs)
     while left and not isinstance(left[-1][0], Tensor) and left[-1][0] == left[-1][1]:
@@ -206,9 +202,7 @@ def _of_shape(like: Tensor, shape: tuple) -> Tensor:
 
 @_way
 def _pooled(x: Sequence[Any], attrs: dict) -> tuple:
-    kernel, stride, padding, dilation = (
-        list(attrs[n]) for n in ("kernel", "stride", "padding", "dilation")
-    )
+    kernel, stride, padding, dilation = (list(attrs[n]) for n in ("kernel", "stride", "padding", "dilation"))
     return "default", (x[0], kernel, stride, padding, dilation, attrs["ceil_mode"])
 
 

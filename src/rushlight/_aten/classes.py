@@ -60,9 +60,7 @@ def _asked(a: Any) -> Tensor:
 
 def by_classes(kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """A kernel's results by the classes of its arrays."""
-    if WrappedArray not in map(
-        type, arrays
-    ):  # memory for a new tensor beside one: of the device it names
+    if WrappedArray not in map(type, arrays):  # memory for a new tensor beside one: of the device it names
         cls = devices.backend_of(attrs["device"]).array_type
         return door.run(kernel, cls, arrays, attrs)
     target = arrays[0]

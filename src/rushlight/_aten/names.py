@@ -10,9 +10,7 @@ from .overloads import PACKETS, OpOverload, OpOverloadPacket, kept
 SPACE = __package__.partition(".")[0]  # the namespace of kernels that PyTorch has no operator for
 
 _RANDOM = {"normal": "randn", "uniform": "rand"}
-_THEIRS = Bounded(
-    4096
-)  # by kernel: a name that is not found costs milliseconds, and a profile asks at every kernel
+_THEIRS = Bounded(4096)  # by kernel: a name that is not found costs milliseconds, and a profile asks at every kernel
 
 
 def packet(op: str, space: str = "aten") -> OpOverloadPacket | None:

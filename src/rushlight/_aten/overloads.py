@@ -42,9 +42,7 @@ class OpOverloadPacket:
         if overload.startswith("_"):
             said = "{_space}.{__name__}".format_map({"_space": "", "__name__": "", **self.__dict__})
             raise AttributeError(
-                f"The underlying op of '{said}' has no overload name '{overload}'",
-                name=overload,
-                obj=self,
+                f"The underlying op of '{said}' has no overload name '{overload}'", name=overload, obj=self
             )
         found = OpOverload(self, overload)
         setattr(self, overload, found)

@@ -38,17 +38,11 @@ class Seer:
 
     def __init__(self, mode: Any) -> None:
         self.mode = mode
-        self.below = (
-            here.listeners
-        )  # modes that were entered before are asked when this one computes
+        self.below = here.listeners  # modes that were entered before are asked when this one computes
         self.written_later: Any = None  # memory that an in-place operation is about to write
 
     def __call__(
-        self,
-        kernel: door.Kernel,
-        arrays: Sequence[Any],
-        attrs: dict[str, Any],
-        call: Callable[[], Any],
+        self, kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
         if kernel.name in _UNSEEN or self._is_second_half(kernel, arrays):
             return call()
@@ -96,12 +90,7 @@ class Seer:
     def _in_place(self, arrays: Sequence[Any], shown: Written) -> Written:
         """The first half of an in-place operation has its name; the second half, the copy, is not shown."""
         target = here.changing
-        if (
-            target is None
-            or not arrays
-            or arrays[0] is not target
-            or shown.func.namespace != "aten"
-        ):
+        if target is None or not arrays or arrays[0] is not target or shown.func.namespace != "aten":
             return shown
         self.written_later = target
         packet, overload = shown.func._overloadpacket, shown.func._overloadname

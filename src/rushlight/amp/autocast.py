@@ -139,19 +139,13 @@ class autocast:  # noqa: N801 - the name users write
     """
 
     def __init__(
-        self,
-        device_type: str,
-        dtype: dtype | None = None,
-        enabled: bool = True,
-        cache_enabled: bool | None = None,
+        self, device_type: str, dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = device_type.partition(":")[0]
         if self.device not in _DEVICES:
-            raise RuntimeError(
-                f"User specified an unsupported autocast device_type '{self.device}'"
-            )
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
         self.fast_dtype = _casts().dtype[self.device] if dtype is None else dtypes.as_dtype(dtype)
         self._enabled = bool(enabled) and _usable(self.device, self.fast_dtype)
         given = _casts().cache_enabled if cache_enabled is None else bool(cache_enabled)
@@ -215,10 +209,7 @@ def _usable(device: str, d: dtype) -> bool:
         from ..runtime.cuda import why_not
 
         if why_not() is not None:
-            warnings.warn(
-                "User provided device_type of 'cuda', but CUDA is not available. Disabling",
-                stacklevel=3,
-            )
+            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=3)
             return False
         if d not in (*_HALVES, dtypes.float32):
             raise RuntimeError(f"CUDA autocast does not support dtype {d}")
@@ -389,10 +380,7 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: An
         if not was_on:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
-            return fwd(
-                *_cast_tree(args, device_type, cast_inputs),
-                **_cast_tree(kwargs, device_type, cast_inputs),
-            )
+            return fwd(*_cast_tree(args, device_type, cast_inputs), **_cast_tree(kwargs, device_type, cast_inputs))
 
     return decorate
 

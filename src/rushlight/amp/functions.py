@@ -59,7 +59,7 @@ _TABLE = {
         LOW_RESULT: "linalg.pinv pinverse",
         HALF: "lstm gru rnn_tanh rnn_relu",  # as PyTorch gives them to cuDNN
     },
-}  # fmt: skip
+}
 _PLACES = ("torch", "functional", "Tensor")
 
 
@@ -103,9 +103,7 @@ def _meet(place: str, name: str, fn: Any) -> None:
     redirect(fn, run)
 
 
-def _cast_and_run(
-    label: str, policy: dict[str, int], original: Callable, args: tuple, kwargs: dict
-) -> Any:
+def _cast_and_run(label: str, policy: dict[str, int], original: Callable, args: tuple, kwargs: dict) -> Any:
     casts = here.casts
     tensors = list(_tensors((*args, *kwargs.values()) if kwargs else args))
     place = devices.device_of(tensors[0]._a).type if tensors else None
@@ -153,9 +151,7 @@ def _caster(casts: Any, want: int, place: Any, tensors: list[Tensor]) -> Any:
 
 def _as_state(tensors: list[Tensor]) -> Callable:
     """The last state decides: products are of low precision in PyTorch, but what they are added to is not."""
-    state = next(
-        (t for t in reversed(tensors[1:3]) if t._a.shape == tensors[1]._a.shape), tensors[1]
-    )
+    state = next((t for t in reversed(tensors[1:3]) if t._a.shape == tensors[1]._a.shape), tensors[1])
     return lambda t: cast_to(t, state.dtype)
 
 
@@ -166,7 +162,7 @@ _ARGUMENTS = {
     "local_response_norm": ["input"],
     "max_pool3d": "input kernel_size stride padding dilation ceil_mode return_indices".split(),
     "pad": "input pad mode".split(),
-}  # fmt: skip
+}
 
 
 def _is_exempt(label: str, args: tuple, kwargs: dict) -> bool:

@@ -29,9 +29,7 @@ class _Keeper:
         self.before: dict[int, tuple[Any, Any]] = {}
         self.busy = False
 
-    def __call__(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]
-    ) -> Any:
+    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, call: Callable[[], Any]) -> Any:
         if not self.busy:
             places = kernel.mutates
             for i in places(arrays, attrs) if callable(places) else places:
@@ -93,9 +91,8 @@ class _Counts:
     def find(self) -> None:
         held = [v for state in self.optimizer.state.values() for v in state.values()]
         found = {
-            id(v._a): v._a for v in held
-            if isinstance(v, Tensor) and v._a.__class__ is np.ndarray and not v._a.ndim
-        }  # fmt: skip
+            id(v._a): v._a for v in held if isinstance(v, Tensor) and v._a.__class__ is np.ndarray and not v._a.ndim
+        }
         self.arrays = list(found.values())
 
     def save(self) -> None:
@@ -131,14 +128,7 @@ def _unscale(xp: ArrayModule, found: Any, inverse: Any, *grads: Any) -> tuple:
 
 
 def _update(
-    xp: ArrayModule,
-    scale: Any,
-    tracker: Any,
-    found: Any,
-    *,
-    growth: float,
-    backoff: float,
-    interval: int,
+    xp: ArrayModule, scale: Any, tracker: Any, found: Any, *, growth: float, backoff: float, interval: int
 ) -> tuple:
     """The next factor: smaller after an overflow, larger after `interval` steps without one."""
     bad = found > 0
@@ -198,8 +188,7 @@ class GradScaler:
 
             if why_not() is not None:
                 warnings.warn(
-                    "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                    stacklevel=2,
+                    "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
                 )
                 self._enabled = False
         if self._enabled:
@@ -222,9 +211,7 @@ class GradScaler:
     def _begin(self, device: Any) -> None:
         """Put the factor on the device where the first loss lives."""
         self._scale = full((), float(self._init_scale), dtype=dtypes.float32, device=device)
-        self._growth_tracker = full(
-            (), int(self._init_growth_tracker), dtype=dtypes.int32, device=device
-        )
+        self._growth_tracker = full((), int(self._init_growth_tracker), dtype=dtypes.int32, device=device)
 
     def scale(self, outputs: Any) -> Any:
         """The loss, or losses, times the factor."""
@@ -268,15 +255,10 @@ class GradScaler:
         scale = self._need_scale("unscale_")
         state = self._state_of(optimizer)
         if state["stage"] == _UNSCALED:
-            raise RuntimeError(
-                "unscale_() has already been called on this optimizer since the last update()."
-            )
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state["stage"] == _STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        grads = [
-            p.grad for group in optimizer.param_groups for p in group["params"]
-            if p.grad is not None
-        ]  # fmt: skip
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if any(g.dtype is dtypes.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
         grads = [g._values() if g.is_sparse else g for g in grads]  # type: ignore[attr-defined]
@@ -406,8 +388,7 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError(
-                "The source state dict is empty, possibly because it was saved from a disabled "
-                "instance of GradScaler."
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
         self._init_scale = state_dict["scale"]
         self._growth_factor = state_dict["growth_factor"]

@@ -2,14 +2,7 @@
 
 from ..core.gradients.differentiate import backward, grad
 from ..core.gradients.function import Function, FunctionCtx
-from ..core.modes import (
-    detect_anomaly,
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_detect_anomaly,
-    set_grad_enabled,
-)
+from ..core.modes import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled
 from ..core.public import publish
 from ..profiler import ProfilerActivity
 from ..profiler.events import DeviceType

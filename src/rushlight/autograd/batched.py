@@ -51,9 +51,7 @@ def vmap(
         tensor([3., 4.])
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-        )
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
@@ -75,10 +73,7 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             return part(every, size)
         starts = range(0, size, chunk_size)
-        parts = [
-            part(_some_of(every, places, i, min(chunk_size, size - i)), min(chunk_size, size - i))
-            for i in starts
-        ]
+        parts = [part(_some_of(every, places, i, min(chunk_size, size - i)), min(chunk_size, size - i)) for i in starts]
         return _in_a_row(parts, out_dims)
 
     return mapped
@@ -105,13 +100,11 @@ def _in_a_row(parts: list[Any], out_dims: Any) -> Any:
 
 def _mapped(
     func: Callable, call: Callable, values: list[Any], places: list[Any], size: int, out_dims: Any, randomness: str
-) -> Any:  # fmt: skip
+) -> Any:
     """The results for all samples: together, or one after the other where that cannot be."""
     mapped = [x for x, d in zip(values, places) if d is not None]
     plain = all(isinstance(x, Tensor) and x._a.__class__ in _plain() for x in mapped)
-    if (
-        plain and not here.function_modes
-    ):  # a mode, as that of forward derivatives, sees each sample
+    if plain and not here.function_modes:  # a mode, as that of forward derivatives, sees each sample
         level = Level(size, randomness)
         states = _states()
         shared: tuple[Any, str] | None = None
@@ -148,17 +141,13 @@ def _states() -> list[tuple[Any, Any]]:
     return [(s, s.get_state()) for s in streams]
 
 
-def _together(
-    func: Callable, call: Callable, values: list[Any], places: list[Any], level: Level, out_dims: Any
-) -> Any:  # fmt: skip
+def _together(func: Callable, call: Callable, values: list[Any], places: list[Any], level: Level, out_dims: Any) -> Any:
     if here.tracer is not None:
         here.tracer.interrupt("a function is mapped over samples")
     before = here.vmaps
     here.vmaps = (*before, level)
     try:
-        result = call(
-            [x if d is None else enter(x.movedim(d, 0), level) for x, d in zip(values, places)]
-        )
+        result = call([x if d is None else enter(x.movedim(d, 0), level) for x, d in zip(values, places)])
         leaves, spec = tree_flatten(result, _like_a_tensor)
         dims = _out_places(func, result, leaves, spec, out_dims)
         made = [x if d is None else _out(x, level, d) for x, d in zip(leaves, dims)]
@@ -175,9 +164,7 @@ def _out(x: Any, level: Level, dim: int) -> Any:
     return out if dim == 0 else out.movedim(0, dim)
 
 
-def _out_places(
-    func: Callable, result: Any, leaves: list[Any], spec: Any, out_dims: Any
-) -> list[Any]:
+def _out_places(func: Callable, result: Any, leaves: list[Any], spec: Any, out_dims: Any) -> list[Any]:
     """The dim of each result where its samples shall stand."""
     dims = broadcast_prefix(out_dims, result, _like_a_tensor)
     if dims is None:
@@ -197,16 +184,14 @@ def _out_places(
 
 def _one_by_one(
     func: Callable, call: Callable, values: list[Any], places: list[Any], size: int, out_dims: Any, randomness: str
-) -> Any:  # fmt: skip
+) -> Any:
     """The function called for each sample."""
     results = []
     with _draws(randomness) as rewind:
         for i in range(size):
             rewind()
             with _graphs_kept(i < size - 1):
-                results.append(
-                    call([x if d is None else _one_of(x, d, i) for x, d in zip(values, places)])
-                )
+                results.append(call([x if d is None else _one_of(x, d, i) for x, d in zip(values, places)]))
     return _stacked(func, results, out_dims)
 
 
@@ -240,8 +225,7 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple[list, Any, list,
     dims = broadcast_prefix(in_dims, args, _like_a_tensor)
     if dims is None:
         raise ValueError(
-            where
-            + "in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            where + "in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{tree_structure(in_dims)} but inputs has structure {spec}."
         )
     for x, dim in zip(leaves, dims):
@@ -262,14 +246,12 @@ def _check(where: str, x: Any, dim: Any) -> None:
         return
     if not _like_a_tensor(x):
         raise ValueError(
-            where
-            + f"Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
+            where + f"Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
             "over non-Tensor arguments, please use None as the respective in_dim"
         )
     if not -x.dim() <= dim < x.dim():
         raise ValueError(
-            where
-            + f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+            where + f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
             f"{x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
         )
 

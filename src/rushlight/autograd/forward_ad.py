@@ -19,9 +19,7 @@ from ..core.tensor import Tensor
 from ..runtime.thread import here
 from .transforms import Inputs, pushed
 
-__all__ = [
-    "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual",
-]  # fmt: skip
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 # They write what does not depend on what was there; running one twice would draw twice.
 _OVERWRITE = frozenset("""
@@ -106,8 +104,7 @@ class _Level:
             return self.in_place(call, name, args, kwargs)
         if kwargs.get("out") is not None:
             raise NotImplementedError(
-                f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
-                "function"
+                f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
             )
         return self.result(call, args, kwargs)
 
@@ -123,9 +120,7 @@ class _Level:
             if _aliases(outputs, inputs.leaves):
                 # the same view, of the tensors themselves and of their tangents
                 made = call.func(*args, **kwargs)
-                for out, tangent in zip(
-                    tree_flatten(made)[0], tree_flatten(call(call.tangents))[0]
-                ):
+                for out, tangent in zip(tree_flatten(made)[0], tree_flatten(call(call.tangents))[0]):
                     self.put(out, tangent)
                 return made
             products = pushed(inputs.leaves, [outputs[i] for i in live], call.tangents)
@@ -160,15 +155,12 @@ class _Level:
             return NotImplemented
         if cls.jvp is Function.jvp:
             raise NotImplementedError(
-                "You must implement the jvp function for custom autograd.Function to use it with "
-                "forward mode AD."
+                "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
             )
         moves: list[Any] = []
 
         def push(ctx: FunctionCtx, outputs: list) -> None:
-            given = (
-                [_or_zeros(a, t) for a, t in zip(args, tangents)] if ctx._materialize else tangents
-            )
+            given = [_or_zeros(a, t) for a, t in zip(args, tangents)] if ctx._materialize else tangents
             versions = [None if t is None else t._version for t in given]
             ctx._to_save, kept = ctx._for_jvp, ctx._to_save
             try:
@@ -202,9 +194,7 @@ class _Level:
 class _CallWithTangents:
     """A function with its arguments taken apart: those that carry tangents can be exchanged."""
 
-    def __init__(
-        self, func: Any, leaves: list, spec: Any, places: list[int], tangents: list
-    ) -> None:
+    def __init__(self, func: Any, leaves: list, spec: Any, places: list[int], tangents: list) -> None:
         self.func, self.leaves, self.spec = func, leaves, spec
         self.places, self.tangents = places, tangents
 
@@ -238,9 +228,7 @@ def _check_moves(ctx: FunctionCtx, args: tuple, given: list, outputs: list, move
             )
         mine = next((j for j, a in enumerate(args) if a is out), None)
         if any(out is d for d in ctx._dirty):
-            if mine is not None and (
-                tangent is not given[mine][0] or tangent._version == given[mine][1]
-            ):
+            if mine is not None and (tangent is not given[mine][0] or tangent._version == given[mine][1]):
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
@@ -340,8 +328,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError("Dual level must be a positive number.")
     if level not in (None, 0):
         raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not "
-            "supported."
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     MODES.remove(found)
     here.function_modes = tuple(m for m in here.function_modes if m is not found)
@@ -386,8 +373,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     found = _level_of(level)
     if found is None:
         raise RuntimeError(
-            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
-            "enter_dual_level() first."
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not (t.is_floating_point() or t.is_complex()):

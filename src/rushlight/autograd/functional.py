@@ -16,9 +16,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 # What strict mode says: of a gradient that is missing, and of one that does not depend on the inputs.
 _STRICT = "This is not allowed in strict mode"
-_NO_OUTPUT = (
-    "The output of the user-provided function is independent of input {i}. " + _STRICT + "."
-)
+_NO_OUTPUT = "The output of the user-provided function is independent of input {i}. " + _STRICT + "."
 _NO_JACOBIAN = "The jacobian of the user-provided function is independent of input {i}. " + _STRICT
 _NO_HESSIAN = "The hessian of the user-provided function is independent of input {i}. " + _STRICT
 _WITH_GRAPH = " when create_graph=True."
@@ -57,9 +55,7 @@ class _CallOfInputs:
         given, self.many_inputs = _as_tuple(inputs, "inputs", name)
         with enable_grad():
             if create_graph:  # a tensor with a history keeps it behind a view of its own
-                self.inputs = tuple(
-                    x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in given
-                )
+                self.inputs = tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in given)
             else:
                 self.inputs = tuple(x.detach().requires_grad_() for x in given)
             out = func(*self.inputs)
@@ -81,8 +77,7 @@ class _CallOfInputs:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
         if self.outputs[0].numel() != 1:
             raise RuntimeError(
-                f"The Tensor returned by the function given to {self.name} should contain a single "
-                "element"
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
             )
         return self.outputs[0].reshape(())
 
@@ -90,24 +85,18 @@ class _CallOfInputs:
         """The vector of a product, in the shapes of `like`."""
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
-                raise RuntimeError(
-                    f"The vector v can only be None if {what} a single Tensor with a single element."
-                )
+                raise RuntimeError(f"The vector v can only be None if {what} a single Tensor with a single element.")
             return (like[0].detach().new_ones(like[0].shape),)
         vs, _ = _as_tuple(v, "v", self.name)
         if len(vs) != len(like):
             if not many:
                 raise RuntimeError("The given v should contain a single Tensor.")
-            raise RuntimeError(
-                f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
-            )
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}.")
         for i, (a, b) in enumerate(zip(vs, like)):
             if a.shape != b.shape:
                 entry = f"Entry {i} in v" if many else "v"
                 sizes = [f"{settings.module}.Size({list(t.shape)})" for t in (b, a)]
-                raise RuntimeError(
-                    f"{entry} has invalid size: should be {sizes[0]} but got {sizes[1]}."
-                )
+                raise RuntimeError(f"{entry} has invalid size: should be {sizes[0]} but got {sizes[1]}.")
         return vs
 
     def gradients(
@@ -144,9 +133,7 @@ class _CallOfInputs:
         return self.finish(self.outputs, self.many_outputs)
 
 
-def vjp(
-    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> Any:
+def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """`func(inputs)` and the product of `v` with its Jacobian.
 
     Args:
@@ -171,9 +158,7 @@ def vjp(
     return call.value(), call.finish(products, call.many_inputs)
 
 
-def jvp(
-    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> Any:
+def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """As `vjp`: `func(inputs)` and the product of its Jacobian with `v`, which has the shape of the inputs, by two backward passes."""
     call = _CallOfInputs("jvp", func, inputs, create_graph)
     if strict:
@@ -183,17 +168,14 @@ def jvp(
     with enable_grad():
         dummies = tuple(o.detach().new_zeros(o.shape).requires_grad_() for o in call.outputs)
         fixed = f"The gradient with respect to input {{i}} is independent of the inputs of the user-provided function. {_STRICT}."
-        pulled = call.gradients(
-            call.outputs, dummies, True, *((_NO_OUTPUT, fixed) if strict else ())
-        )
+        pulled = call.gradients(call.outputs, dummies, True, *((_NO_OUTPUT, fixed) if strict else ()))
         total: Any = sum((g * w).sum() for g, w in zip(pulled, vs))
         if not total.requires_grad:
             products = tuple(d.detach() for d in dummies)
         else:
             products = grad(
-                total, dummies, create_graph=create_graph, retain_graph=True, allow_unused=True,
-                materialize_grads=True,
-            )  # fmt: skip
+                total, dummies, create_graph=create_graph, retain_graph=True, allow_unused=True, materialize_grads=True
+            )
         if strict and create_graph and not all(p.requires_grad for p in products):
             at = [p.requires_grad for p in products].index(False)
             raise RuntimeError((_NO_JACOBIAN + _WITH_GRAPH).format(i=at))
@@ -260,9 +242,7 @@ def _blocks(call: _CallOfInputs, k: int, strict: bool) -> tuple[Tensor, ...]:
     flat = out.reshape(-1)
     errors: tuple[str, ...] = ()
     if strict:
-        missing = (
-            f"Output {k} of the user-provided function is independent of input {{i}}. {_STRICT}."
-        )
+        missing = f"Output {k} of the user-provided function is independent of input {{i}}. {_STRICT}."
         errors = missing, call.create_graph * (_NO_JACOBIAN + _WITH_GRAPH).format(i=k)
     for i in range(flat.numel()):
         for row, g in zip(rows, call.gradients((flat[i],), None, call.create_graph, *errors)):
@@ -298,33 +278,24 @@ def hessian(
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
-def hvp(
-    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> Any:
+def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """As `vjp`: `func(inputs)`, one element, and the product of its Hessian with `v`, which has the shape of the inputs."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
-def vhp(
-    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> Any:
+def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """As `hvp`: `v` times the Hessian, instead of the Hessian times `v`; it is symmetric."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def _hessian_product(
-    name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool
-) -> Any:
+def _hessian_product(name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
     call = _CallOfInputs(name, func, inputs, create_graph)
     taken = "the input to the user-provided function is"
     vs = call.vector(v, call.inputs, call.many_inputs, taken)
     errors: list[tuple[str, ...]] = [(), ()]
     if strict:
         call.strictly()
-        errors = [
-            (_NO_OUTPUT, _LINEAR),
-            (_NO_JACOBIAN + ".", create_graph * (_NO_HESSIAN + _WITH_GRAPH)),
-        ]
+        errors = [(_NO_OUTPUT, _LINEAR), (_NO_JACOBIAN + ".", create_graph * (_NO_HESSIAN + _WITH_GRAPH))]
     with enable_grad():
         gs = call.gradients((call.only_scalar(),), None, True, *errors[0])
         total = sum((g * w).sum() for g, w in zip(gs, vs))

@@ -7,9 +7,7 @@ from typing import Any
 
 from ..core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = [
-    "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
-]  # fmt: skip
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
 
 class set_multithreading_enabled(ContextDecorator):  # noqa: N801

@@ -45,9 +45,7 @@ def _moved(inputs: tuple, which: int, at: tuple, by: complex) -> Iterator[tuple]
         values[at] = before
 
 
-def _numeric(
-    fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float
-) -> np.ndarray:
+def _numeric(fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float) -> np.ndarray:
     """d(sum of seeds * outputs)/d(input), one element at a time."""
     x = inputs[which].detach()._host()
     result = np.zeros(x.shape, x.dtype)
@@ -147,20 +145,13 @@ def gradcheck(
         True
     """
     if not (check_backward_ad or check_forward_ad):
-        raise AssertionError(
-            "Expected at least one of check_forward_ad or check_backward_ad to be True"
-        )
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if not check_backward_ad:
-        for name, asked in (
-            ("check_grad_dtypes", check_grad_dtypes),
-            ("check_batched_grad", check_batched_grad),
-        ):
+        for name, asked in (("check_grad_dtypes", check_grad_dtypes), ("check_batched_grad", check_batched_grad)):
             if asked:
                 raise AssertionError(f"Setting {name}=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(
-            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-        )
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     checked = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
@@ -233,7 +224,7 @@ def _check_undefined(outs: list[Tensor], ins: tuple, checked: list[int]) -> None
     live = [o for o in outs if o.requires_grad]
     for out in live if len(live) > 1 else []:
         try:
-            found = grad(out, [ins[i] for i in checked], out.detach() * 0, retain_graph=True, allow_unused=True)  # fmt: skip
+            found = grad(out, [ins[i] for i in checked], out.detach() * 0, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(_UNDEFINED) from error
         if any(g is not None and _host(g).any() for g in found):
@@ -256,7 +247,7 @@ def _check_batched(outs: list[Tensor], ins: tuple, checked: list[int]) -> None:
         one_by_one = [grad(out, targets, row, retain_graph=True, allow_unused=True) for row in rows]
         joined = wrap(np.stack([_host(row) for row in rows])).to(out.device)
         try:
-            together = grad(out, targets, joined, retain_graph=True, allow_unused=True, is_grads_batched=True)  # fmt: skip
+            together = grad(out, targets, joined, retain_graph=True, allow_unused=True, is_grads_batched=True)
         except Exception as error:
             raise GradcheckError(
                 "While computing batched gradients, got an error: vmap over the backward pass did not work. "
@@ -323,7 +314,7 @@ def _check_forward(
             trial = [_apart(t) for t in ins]
             trial[i] = forward_ad.make_dual(_apart(ins[i]), step)
             found = [forward_ad.unpack_dual(o) for o in _outputs(fn, tuple(trial))]
-            tangents = [np.zeros(f.primal.shape) if f.tangent is None else _host(f.tangent) for f in found]  # fmt: skip
+            tangents = [np.zeros(f.primal.shape) if f.tangent is None else _host(f.tangent) for f in found]
         for k, (high, low, got) in enumerate(zip(*ends, tangents)):
             want = (high - low) / (2 * eps)
             if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):

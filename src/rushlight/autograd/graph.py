@@ -184,9 +184,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     edge = current_edge(tensor)
     if edge is None:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        )
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(edge[0].shown(), edge[1])
 
 

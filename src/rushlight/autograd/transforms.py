@@ -34,12 +34,10 @@ class Inputs:
         # A tensor with a history (of an outer transform) keeps it behind a view of its own.
         with inference_mode(False):  # which records, too
             self.leaves = [
-                x.view_as(x) if x.requires_grad else
-                (x.clone() if x.is_inference() else x.detach()).requires_grad_() for x in leaves
-            ]  # fmt: skip
-        self.fresh = {
-            current_edge(t)[0].seq for t, x in zip(self.leaves, leaves) if not x.requires_grad
-        }
+                x.view_as(x) if x.requires_grad else (x.clone() if x.is_inference() else x.detach()).requires_grad_()
+                for x in leaves
+            ]
+        self.fresh = {current_edge(t)[0].seq for t, x in zip(self.leaves, leaves) if not x.requires_grad}
         rebuilt = tree_unflatten(self.leaves, self.spec)
         parts = [rebuilt] if isinstance(argnums, int) else list(rebuilt)
         self.args = list(args)
@@ -201,14 +199,11 @@ def _tensors_only(name: str, outputs: list[Any]) -> None:
     for o in outputs:
         if not isinstance(o, Tensor):
             raise RuntimeError(
-                f"{name}(f, *primals): Expected f(*primals) to return only tensors, got unsupported type "
-                f"{type(o)}"
+                f"{name}(f, *primals): Expected f(*primals) to return only tensors, got unsupported type {type(o)}"
             )
 
 
-def jvp(
-    func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
-) -> Any:
+def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """`func(*primals)` and the product of its Jacobian with `tangents`, by two backward passes.
 
     Args:
@@ -226,8 +221,7 @@ def jvp(
     """
     if not isinstance(primals, tuple):
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call "
-            "f(*primals)."
+            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
     inputs = Inputs(primals, tuple(range(len(primals))))
     directions, shape = tree_flatten(tangents)
@@ -263,11 +257,7 @@ def pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor]
     total: Any = sum(_inner(g, d) for g, d in zip(pulled, directions))
     if not total.requires_grad:
         return [d.detach() for d in dummies]
-    return list(
-        differentiate.grad(
-            total, dummies, create_graph=True, allow_unused=True, materialize_grads=True
-        )
-    )
+    return list(differentiate.grad(total, dummies, create_graph=True, allow_unused=True, materialize_grads=True))
 
 
 def _inner(g: Tensor, d: Tensor) -> Tensor:
@@ -353,9 +343,7 @@ def _row_by_row(inputs: Inputs, out: Tensor) -> list[Tensor]:
     return made
 
 
-def jacfwd(
-    func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable:
+def jacfwd(func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
     """As `jacrev`: there is no forward mode here; `randomness` is accepted and not needed."""
     return jacrev(func, argnums, has_aux=has_aux)
 

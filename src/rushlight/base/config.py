@@ -12,9 +12,7 @@ def _env(name: str, default: str) -> str:
 def _threads(ours: str, openmp: str) -> int:
     """Threads that the environment asks for, 0 when it does not; OpenMP's may be a list like 4,2."""
     if ours and not ours.strip().isdecimal():
-        raise ValueError(
-            f"RUSHLIGHT_NUM_THREADS={ours}: a whole number is expected, 0 to decide from the machine"
-        )
+        raise ValueError(f"RUSHLIGHT_NUM_THREADS={ours}: a whole number is expected, 0 to decide from the machine")
     first = ours.strip() or openmp.partition(",")[0].strip()
     return int(first) if first.isdecimal() else 0
 

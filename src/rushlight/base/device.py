@@ -44,14 +44,10 @@ class device:  # noqa: N801 - the name users print
             index = type
             type = "cuda"
         elif not isinstance(type, str):
-            raise TypeError(
-                f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
-            )
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
         name, _, number = type.partition(":")
         if name not in TYPES:
-            raise RuntimeError(
-                f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
-            )
+            raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}")
         if number:
             if index is not None:
                 raise RuntimeError(

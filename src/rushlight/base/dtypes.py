@@ -182,9 +182,7 @@ def from_np(np_dtype: Any) -> dtype:
         np_dtype = np.dtype(np_dtype)
         found = by_np.get(np_dtype)
         if found is None:
-            if np_dtype.name == "bfloat16" or (
-                "float8" in np_dtype.name and np_dtype.name in _by_name
-            ):
+            if np_dtype.name == "bfloat16" or ("float8" in np_dtype.name and np_dtype.name in _by_name):
                 found = _by_name[np_dtype.name]
                 by_np[found.np] = found
             elif np_dtype.newbyteorder("=") in by_np:
@@ -262,8 +260,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if a.category == FLOATING:
         if a in FLOAT8 or b in FLOAT8:
             raise RuntimeError(
-                f"Promotion for Float8 Types is not supported, attempted to promote {title(a)} and "
-                f"{title(b)}"
+                f"Promotion for Float8 Types is not supported, attempted to promote {title(a)} and {title(b)}"
             )
         if float64 in (a, b):
             return float64

@@ -147,9 +147,7 @@ def dense_order(shape: tuple, shown: list[tuple[tuple, tuple]]) -> list[int]:
             further = _is_further(order[place], order[at], shape, steps)
             if further < 0:
                 break
-            if (
-                further > 0
-            ):  # they change places; those between them, of which nothing is known, stay
+            if further > 0:  # they change places; those between them, of which nothing is known, stay
                 order[place], order[at] = order[at], order[place]
                 at = place
     return order[::-1]

@@ -25,8 +25,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
 
     def line(kind: str, cells: Sequence[str]) -> str:
         inside = "".join(
-            f'<{kind} style="{_CELL.format(side=side)}">{escape(cell)}</{kind}>'
-            for side, cell in zip(sides, cells)
+            f'<{kind} style="{_CELL.format(side=side)}">{escape(cell)}</{kind}>' for side, cell in zip(sides, cells)
         )
         return f"<tr>{inside}</tr>"
 

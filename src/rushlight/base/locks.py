@@ -83,9 +83,7 @@ def _others_import() -> bool:
 def _settled() -> set[str]:
     """Those of the modules above that are imported: a fork has asked them to take their locks."""
     found = [(name, sys.modules.get(name)) for name in _LOCKED_FOR_FORKS]
-    return {
-        n for n, m in found if m is not None and not getattr(m.__spec__, "_initializing", False)
-    }
+    return {n for n, m in found if m is not None and not getattr(m.__spec__, "_initializing", False)}
 
 
 def _before() -> None:

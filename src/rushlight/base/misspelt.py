@@ -24,7 +24,7 @@ def hint(error: BaseException) -> str | None:
         trace = trace.tb_next
     if found is None or trace is None:
         return None
-    return next((said for said in (_of_call(c, found[1], trace) for c in _calls(trace)) if said), None)  # fmt: skip
+    return next((said for said in (_of_call(c, found[1], trace) for c in _calls(trace)) if said), None)
 
 
 def _calls(trace: TracebackType) -> list[ast.Call]:
@@ -33,7 +33,7 @@ def _calls(trace: TracebackType) -> list[ast.Call]:
     line, last, begin, end = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
     if line is None or last is None or begin is None or end is None:
         return []
-    lines = [linecache.getline(code.co_filename, n, trace.tb_frame.f_globals).encode() for n in range(line, last + 1)]  # fmt: skip
+    lines = [linecache.getline(code.co_filename, n, trace.tb_frame.f_globals).encode() for n in range(line, last + 1)]
     lines[-1] = lines[-1][:end]
     lines[0] = lines[0][begin:]
     try:
@@ -58,7 +58,7 @@ def _of_call(call: ast.Call, name: str, trace: TracebackType) -> str | None:
         parameters = signature(called).parameters
     except (TypeError, ValueError):
         return None
-    known = [n for n, p in parameters.items() if p.kind in (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+    known = [n for n, p in parameters.items() if p.kind in (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     known = [n for n in known if n not in ("self", name)]
     if not known:
         return None

@@ -93,9 +93,7 @@ def _as_int(size: Any, place: int) -> Any:
         return size.__index__()
     except (AttributeError, TypeError):
         kind = type(size).__name__
-        raise TypeError(
-            f"{settings.module}.Size() takes an iterable of 'int' (item {place} is '{kind}')"
-        ) from None
+        raise TypeError(f"{settings.module}.Size() takes an iterable of 'int' (item {place} is '{kind}')") from None
 
 
 def as_size(size: Sequence[Any]) -> tuple[int, ...]:
@@ -111,9 +109,7 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
         sizes = tuple([s.__index__() for s in size])
     except (AttributeError, TypeError):
         bad = next(s for s in size if not hasattr(s, "__index__"))
-        raise TypeError(
-            f"size must be a tuple of ints, but found element of type {type(bad).__name__}"
-        ) from None
+        raise TypeError(f"size must be a tuple of ints, but found element of type {type(bad).__name__}") from None
     if sizes and size[0].__class__ is bool:  # PyTorch, too, looks at the first
         raise TypeError("size must be a tuple of ints, but found element of type bool at pos 0")
     return in_range("size", sizes)
@@ -147,9 +143,7 @@ def several_whole(value: Any, n: int, name: str) -> tuple[int, ...]:
         return (whole(value, name),) * n
     values = tuple([v.__index__() for v in value])
     if values and value[0].__class__ is bool:  # PyTorch, too, looks at the first
-        raise TypeError(
-            f"argument '{name}' must be tuple of ints, but found element of type bool at pos 0"
-        )
+        raise TypeError(f"argument '{name}' must be tuple of ints, but found element of type bool at pos 0")
     return in_range(name, values * n if len(values) == 1 else values)
 
 
@@ -175,9 +169,7 @@ def check_size(size: Iterable[int], itemsize: int = 1) -> None:
     if count > MOST:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if dims > MOST_DIMS:
-        raise RuntimeError(
-            f"only tensors with up to {MOST_DIMS} dims are supported, but {dims} were given"
-        )
+        raise RuntimeError(f"only tensors with up to {MOST_DIMS} dims are supported, but {dims} were given")
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -190,9 +182,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
     except TypeError:
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
     if not inside:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return dim + n if dim < 0 else dim
 
 
@@ -306,13 +296,10 @@ def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def window_count(
     size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
-) -> tuple[int, ...]:  # fmt: skip
+) -> tuple[int, ...]:
     """How many places a window has along each dim: the spatial size of a convolution's result."""
     return tuple(
-        [
-            (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
-        ]
+        [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)]
     )
 
 

@@ -37,7 +37,5 @@ def show_plainly(found: Iterable[Any]) -> None:
         functions += [f for f in own if isinstance(f, FunctionType)]
     for fn in functions:
         home = (fn.__module__ or "", fn.__globals__.get("__name__", ""))
-        if any(
-            name.startswith(_PACKAGE) for name in home
-        ):  # the second of a context manager is contextlib
+        if any(name.startswith(_PACKAGE) for name in home):  # the second of a context manager is contextlib
             plainly(fn)

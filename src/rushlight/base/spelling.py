@@ -49,10 +49,7 @@ _CLASSES = {
     ("profiler.profiler", "record_function"): ("torch.autograd.profiler", "record_function"),
     ("optim.adafactor", "Adafactor"): ("torch.optim", "Adafactor"),
     ("optim.muon", "Muon"): ("torch.optim", "Muon"),
-    ("nested._internal.nested_tensor", "NestedTensor"): (
-        "torch.nested._internal.nested_tensor",
-        "NestedTensor",
-    ),
+    ("nested._internal.nested_tensor", "NestedTensor"): ("torch.nested._internal.nested_tensor", "NestedTensor"),
     ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
 }
 # Modules of ours in which PyTorch's of the same package lie together: those, and what is in them.
@@ -60,28 +57,28 @@ FINER: dict[str, list[tuple[str, list[str]]]] = {
     home: [(path, names.split("+")) for path, _, names in (part.partition(":") for part in parts.split())]
     for home, parts in {
         "distributed.checkpoint.saving": "default_planner:DefaultLoadPlanner+DefaultSavePlanner "
-            "format_utils:dcp_to_torch_save+torch_save_to_dcp stateful:Stateful",
+        "format_utils:dcp_to_torch_save+torch_save_to_dcp stateful:Stateful",
         "distributions.categories": "categorical:Categorical mixture_same_family:MixtureSameFamily "
-            "multinomial:Multinomial one_hot_categorical:OneHotCategorical+OneHotCategoricalStraightThrough "
-            "relaxed_bernoulli:LogitRelaxedBernoulli+RelaxedBernoulli "
-            "relaxed_categorical:ExpRelaxedCategorical+RelaxedOneHotCategorical",
+        "multinomial:Multinomial one_hot_categorical:OneHotCategorical+OneHotCategoricalStraightThrough "
+        "relaxed_bernoulli:LogitRelaxedBernoulli+RelaxedBernoulli "
+        "relaxed_categorical:ExpRelaxedCategorical+RelaxedOneHotCategorical",
         "distributions.counts": "bernoulli:Bernoulli binomial:Binomial geometric:Geometric "
-            "negative_binomial:NegativeBinomial poisson:Poisson",
+        "negative_binomial:NegativeBinomial poisson:Poisson",
         "distributions.distribution": "exp_family:ExponentialFamily",
         "distributions.gammas": "chi2:Chi2 exponential:Exponential fishersnedecor:FisherSnedecor "
-            "gamma:Gamma+_standard_gamma generalized_pareto:GeneralizedPareto inverse_gamma:InverseGamma pareto:Pareto "
-            "studentT:StudentT weibull:Weibull",
+        "gamma:Gamma+_standard_gamma generalized_pareto:GeneralizedPareto inverse_gamma:InverseGamma pareto:Pareto "
+        "studentT:StudentT weibull:Weibull",
         "distributions.line": "cauchy:Cauchy gumbel:Gumbel half_cauchy:HalfCauchy half_normal:HalfNormal "
-            "laplace:Laplace log_normal:LogNormal normal:Normal uniform:Uniform von_mises:VonMises",
+        "laplace:Laplace log_normal:LogNormal normal:Normal uniform:Uniform von_mises:VonMises",
         "distributions.made_of": "independent:Independent transformed_distribution:TransformedDistribution",
         "distributions.unit": "beta:Beta continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet "
-            "kumaraswamy:Kumaraswamy logistic_normal:LogisticNormal",
+        "kumaraswamy:Kumaraswamy logistic_normal:LogisticNormal",
         "distributions.vectors": "lkj_cholesky:LKJCholesky lowrank_multivariate_normal:LowRankMultivariateNormal "
-            "multivariate_normal:MultivariateNormal+_precision_to_scale_tril wishart:Wishart",
+        "multivariate_normal:MultivariateNormal+_precision_to_scale_tril wishart:Wishart",
         "nn.modules.loss": "linear_cross_entropy_options:LinearCrossEntropyOptions",
         "nn.modules.pixelshuffle": "channelshuffle:ChannelShuffle",
     }.items()
-}  # fmt: skip
+}
 for _home, _parts in FINER.items():
     for _path, _names in _parts:
         _there = f"torch.{_home.rpartition('.')[0]}.{_path}"
@@ -127,11 +124,7 @@ def respell(module: ModuleType) -> None:
         if not isinstance(obj, type) or obj.__module__ not in (path, package):
             continue
         there, name = theirs(obj)
-        if (
-            there != obj.__module__
-            and name == label == obj.__qualname__
-            and _known(obj, inner, there)
-        ):
+        if there != obj.__module__ and name == label == obj.__qualname__ and _known(obj, inner, there):
             _move(obj, there, f"torch.{inner}")
 
 

@@ -29,7 +29,7 @@ def is_ours(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     if file.startswith("<"):
         return str(frame.f_globals.get("__name__")).startswith(f"{__name__.partition('.')[0]}.")
-    return file.startswith(tuple([os.path.abspath(folder) + os.sep for folder in _PACKAGE.__path__]))  # fmt: skip
+    return file.startswith(tuple([os.path.abspath(folder) + os.sep for folder in _PACKAGE.__path__]))
 
 
 def _is_library(frame: FrameType) -> bool:
@@ -116,7 +116,7 @@ def _shortening(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def _in_thread(args: Any) -> None:
     with short(args.exc_value):
-        shown = (args.exc_type, args.exc_value, getattr(args.exc_value, "__traceback__", None), args.thread)  # fmt: skip
+        shown = (args.exc_type, args.exc_value, getattr(args.exc_value, "__traceback__", None), args.thread)
         threading.__excepthook__(threading.ExceptHookArgs(shown))
 
 

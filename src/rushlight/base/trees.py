@@ -22,9 +22,7 @@ class _Container(NamedTuple):
 
     flatten: Callable[[Any], tuple[list, Any]]
     unflatten: Callable[[Iterable, Any], Any]
-    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = (
-        None  # given to `register_pytree_node`
-    )
+    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = None  # given to `register_pytree_node`
     serialized_name: str | None = None
 
     @property
@@ -57,9 +55,7 @@ _KINDS: dict[type, _Container] = {
 _NAMED = _Container(lambda x: (list(x), type(x)), lambda vs, cls: cls(*vs))
 
 
-def register_pytree_node(
-    cls: type, flatten_fn: Callable, unflatten_fn: Callable, **described: Any
-) -> None:
+def register_pytree_node(cls: type, flatten_fn: Callable, unflatten_fn: Callable, **described: Any) -> None:
     """Let objects of a class count as containers."""
     if cls in _KINDS:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -161,10 +157,7 @@ def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list[Any],
 def tree_unflatten(leaves: Iterable, treespec: TreeSpec) -> Any:
     """The tree of a shape with the given leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(
-            "Expected `treespec` to be an instance of PyTreeSpec but got item of type "
-            f"{type(treespec)}."
-        )
+        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
         raise ValueError(
@@ -218,9 +211,7 @@ def _flatten_like(tree: Any, spec: TreeSpec) -> list[Any]:
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {cls!r}.")
     children, context = cast(_Container, kind).flatten(tree)
     if len(children) != spec.num_children:
-        raise ValueError(
-            f"Node arity mismatch; expected {spec.num_children}, but got {len(children)}."
-        )
+        raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(children)}.")
     if both_dicts:
         keys = spec.context[1] if spec.type is defaultdict else spec.context
         missing, extra = set(keys).difference(tree), set(tree).difference(keys)

@@ -7,13 +7,4 @@ from .program.instructions import Instruction, Program
 from .program.slots import Slot, Storage
 from .record.recorder import CannotCapture, is_recording
 
-__all__ = [
-    "CannotCapture",
-    "Compiled",
-    "Instruction",
-    "Program",
-    "Slot",
-    "Storage",
-    "compile",
-    "is_recording",
-]
+__all__ = ["CannotCapture", "Compiled", "Instruction", "Program", "Slot", "Storage", "compile", "is_recording"]

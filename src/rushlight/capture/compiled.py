@@ -43,10 +43,7 @@ _RARE = 256  # kinds of arguments that are counted, beside those that have progr
 _WAITING = 3  # kinds of arguments that were recorded and have not come again
 _FREE = 8  # kinds of arguments that are recorded before replays have to pay for more
 _OFTEN = 16  # calls of a kind before it is recorded, where kinds are many or others wait
-_PAID = (
-    64,
-    4096,
-)  # replays that pay for one kind more, and for one that another has to make room for
+_PAID = (64, 4096)  # replays that pay for one kind more, and for one that another has to make room for
 _OBJECTS = 8  # without a dict of their own, whose methods one function has programs for
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
@@ -54,9 +51,7 @@ _CHURN = 32  # programs thrown away by changed state before the function stays e
 class Compiled:
     """A callable that behaves as the function it was made of, and replays it when it can."""
 
-    def __init__(
-        self, fn: Callable, fullgraph: bool = False, dynamic: Any = None, disable: bool = False
-    ) -> None:
+    def __init__(self, fn: Callable, fullgraph: bool = False, dynamic: Any = None, disable: bool = False) -> None:
         functools.update_wrapper(self, fn)
         self.fn = fn
         self.fullgraph = fullgraph
@@ -335,9 +330,7 @@ class Entry:
             return self._call_traced(args, kwargs)
         if here.stance != "default" and self.programs:
             if here.stance == "fail_on_recompile":
-                raise RuntimeError(
-                    f"a program would be recorded anew: {self._why(tensors, args, kwargs)}"
-                )
+                raise RuntimeError(f"a program would be recorded anew: {self._why(tensors, args, kwargs)}")
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
 
@@ -462,9 +455,7 @@ class Entry:
         """Record no more; `whole`: why there is no use in programs for parts of the function either."""
         self.recent.clear()
         self.programs.clear()
-        reason = (
-            str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
-        )
+        reason = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
         self.eager = reason
         if self.owner.fullgraph and isinstance(error, (CannotCapture, HostReadError)):
             raise error
@@ -477,9 +468,7 @@ class Entry:
                 self.eager, self.traced = None, TracedCalls(self.owner.fn, what)
                 whole = "Python runs every call, and its kernels run as programs between host reads"
             how = "runs eagerly" if self.eager else "is traced"
-            self.owner.tell(
-                f"{how}, because {what}. {whole}; fullgraph=True raises instead, and says what to do"
-            )
+            self.owner.tell(f"{how}, because {what}. {whole}; fullgraph=True raises instead, and says what to do")
             return
         self.owner.tell(f"runs eagerly, because {reason}")
 
@@ -575,9 +564,8 @@ def compile(  # noqa: A001 - PyTorch's name
     """
     if model is None:
         return lambda fn: compile(
-            fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-            options=options, disable=disable,
-        )  # fmt: skip
+            fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
     if not callable(model):
         raise RuntimeError(f"compile() needs a function or a module, not {type(model).__name__}")
     if mode is not None and options is not None:

@@ -73,9 +73,7 @@ class Pool(Owned):
 
         if is_reserved(slot):
             return reserved(slot.shape, slot.dtype, slot.strides, slot.nbytes)
-        return cupy.ndarray(
-            slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides
-        )
+        return cupy.ndarray(slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides)
 
 
 def is_reserved(slot: Slot) -> bool:

@@ -30,9 +30,7 @@ class Parser(argparse.ArgumentParser):
         if found:
             return f" (--{found[1]} writes to the screen: put > in front of the file)"
         found = re.match(r"unrecognized arguments: (-\S*)", message)
-        return (
-            did_you_mean(found[1].partition("=")[0], self._option_string_actions) if found else ""
-        )
+        return did_you_mean(found[1].partition("=")[0], self._option_string_actions) if found else ""
 
     def _commands(self) -> dict[str, Parser]:
         for action in self._actions:
@@ -61,9 +59,7 @@ def _lazy(where: str) -> Callable[[Namespace], int]:
     return lambda args: getattr(import_module("." + module, __package__), name)(args)
 
 
-def number(
-    kind: type, low: float, high: float = float("inf"), above: bool = False
-) -> Callable[[str], Any]:
+def number(kind: type, low: float, high: float = float("inf"), above: bool = False) -> Callable[[str], Any]:
     """A converter for argparse that says the range."""
     what = "a whole number" if kind is int else "a number"
     limits = f"greater than {low}" if above else f"at least {low}"
@@ -89,7 +85,7 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
         if text in names:
             return text
         hint = did_you_mean(text, names)
-        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {', '.join(names)}){hint}")  # fmt: skip
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {', '.join(names)}){hint}")
 
     return convert
 

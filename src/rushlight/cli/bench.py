@@ -211,9 +211,7 @@ def _explain(rows: list[dict[str, Any]], labels: list[str], reason: str | None) 
     top = f"{best:.2f}x at width {at['width']}, batch {at['batch']}"
     starts = _first_wins(rows, labels)
     if not starts:
-        return (
-            f"On this grid {labels[-1]} never clearly beat {labels[0]}: at best {top}. {WHY}{gpu}"
-        )
+        return f"On this grid {labels[-1]} never clearly beat {labels[0]}: at best {top}. {WHY}{gpu}"
     where = ", ".join(f"batch {row['batch']} at width {row['width']}" for row in starts)
     return f"{_wins(labels[-1])} from {where}; the most it gains is {top}. {WHY}{gpu}"
 
@@ -240,5 +238,5 @@ def drawing(model: str, rows: list[dict[str, Any]], places: list[str]) -> str:
             points = [(r["batch"], r[place]) for r in rows if r["width"] == width and r[place]]
             kind = colours[i % 4] + (" dotted" if n == 0 and len(places) > 1 else "")
             lines.append(svg.Line(f"{place}, width {width}", kind, points))
-    chart = svg.line_chart("images per second", lines, "batch size", _thousands, log_x=True, log_y=True)  # fmt: skip
+    chart = svg.line_chart("images per second", lines, "batch size", _thousands, log_x=True, log_y=True)
     return svg.sheet((f"training {model}: images per second", chart))

@@ -38,10 +38,10 @@ class Callback:
     def on_train_epoch_start(self, trainer: Session, model: Module) -> None:
         """Before each epoch."""
 
-    def on_train_batch_start(self, trainer: Session, model: Module, batch: Any, batch_idx: int) -> None:  # fmt: skip
+    def on_train_batch_start(self, trainer: Session, model: Module, batch: Any, batch_idx: int) -> None:
         """Before each step."""
 
-    def on_train_batch_end(self, trainer: Session, model: Module, outputs: Any, batch: Any, batch_idx: int) -> None:  # fmt: skip
+    def on_train_batch_end(self, trainer: Session, model: Module, outputs: Any, batch: Any, batch_idx: int) -> None:
         """After each step; `outputs["loss"]` is a tensor, and reading it waits for the device."""
 
     def on_validation_start(self, trainer: Session, model: Module) -> None:
@@ -146,10 +146,8 @@ class _Curves(Callback):
         assert trainer._run is not None
         run = trainer._run
         drawn = curves(run.history, run.best["epoch"], run.task, run.args.augment != "none")
-        style = STYLE.replace(":root {", "& {").replace(
-            "body {", "& {"
-        )  # nested: of the notebook nothing else changes
-        page = HTML(f"<style>.rushlight {{{style}}}</style><div class='rushlight'>{drawn}</div>")  # fmt: skip
+        style = STYLE.replace(":root {", "& {").replace("body {", "& {")  # nested: of the notebook nothing else changes
+        page = HTML(f"<style>.rushlight {{{style}}}</style><div class='rushlight'>{drawn}</div>")
         if self.place is None:
             self.place = display(page, display_id=True)
         else:

@@ -46,9 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     except MemoryError:
         print("rushlight: there is not enough memory", file=sys.stderr)
         return 1
-    except (
-        OSError
-    ) as error:  # a full disk, a device that went away: not the user's mistake, but a clear message
+    except OSError as error:  # a full disk, a device that went away: not the user's mistake, but a clear message
         if isinstance(error, BrokenPipeError):  # `rushlight ... | head`: nobody reads any more
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141

@@ -71,7 +71,7 @@ def settle(args: Namespace, saved: dict[str, Any] | None, path: str) -> None:
                 f"leave it out to resume, or choose another --out for a new run"
             )
         elif name == "epochs" and given < saved[name]:
-            raise UsageError(f"--epochs {given}: {path} has {saved[name]}, and --resume can only raise them")  # fmt: skip
+            raise UsageError(f"--epochs {given}: {path} has {saved[name]}, and --resume can only raise them")
 
 
 def finish(args: Namespace) -> None:
@@ -81,9 +81,7 @@ def finish(args: Namespace) -> None:
     if args.warmup is None:
         args.warmup = RISE if args.schedule == "cosine" else 0.0
     if args.balanced and args.class_weights:
-        raise UsageError(
-            "--balanced and --class-weights both make classes count the same: give one of them"
-        )
+        raise UsageError("--balanced and --class-weights both make classes count the same: give one of them")
     if args.width is None:
         args.width = WIDTHS.get(args.model, 1)
     elif args.width != 1 and args.model not in WIDE:
@@ -104,12 +102,7 @@ def option(name: str) -> str:
 def arguments(args: Namespace) -> list[str]:
     """The options that make these settings again, without those that a resumed run remembers."""
     parts = ["--out", args.out]
-    for name, default in (
-        ("data_dir", "data"),
-        ("device", "auto"),
-        ("workers", 0),
-        ("cache", "auto"),
-    ):
+    for name, default in (("data_dir", "data"), ("device", "auto"), ("workers", 0), ("cache", "auto")):
         if getattr(args, name) != default:
             parts += [option(name), str(getattr(args, name))]
     return parts
@@ -140,17 +133,13 @@ def read_file(path: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise UsageError(f"--config {path}: no such file") from None
     except (OSError, ValueError) as error:  # also what is not UTF-8, TOML or JSON
-        raise UsageError(
-            f"--config {path} cannot be read: {' '.join(str(error).split())}"
-        ) from None
+        raise UsageError(f"--config {path} cannot be read: {' '.join(str(error).split())}") from None
     if path.endswith(".json"):
         inner = content.get("settings") if isinstance(content, dict) else None
         if not isinstance(inner, dict):
             raise UsageError(f"--config {path} is not the args.json of a run")
         kept = {name: inner[name] for name in DEFAULTS if inner.get(name) is not None}
-        return {
-            name: _from_there(name, value, content.get("folder")) for name, value in kept.items()
-        }
+        return {name: _from_there(name, value, content.get("folder")) for name, value in kept.items()}
     inner = content.get("train")
     found = inner if isinstance(inner, dict) and len(content) == 1 else content
     names = (*DEFAULTS, *OTHERS)
@@ -159,7 +148,7 @@ def read_file(path: str) -> dict[str, Any]:
         name = key.replace("-", "_")
         if name not in names:
             hint = did_you_mean(name, names).replace("_", "-")
-            raise UsageError(f"--config {path}: there is no setting {key!r}{hint or ', see `rushlight train --help`'}")  # fmt: skip
+            raise UsageError(f"--config {path}: there is no setting {key!r}{hint or ', see `rushlight train --help`'}")
         if isinstance(value, (dict, list)):
             raise UsageError(f"--config {path}: {key} must be a single value")
         settings[name] = value

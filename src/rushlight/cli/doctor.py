@@ -22,13 +22,7 @@ INDENT = " " * 9
 # Extras of ours that are for people who work on rushlight itself.
 FOR_DEVELOPERS = ("dev", "docs", "oracle")
 # What is written in C beside the engine; a test compares this with setup.py.
-IN_C = (
-    "core._call",
-    "capture._native",
-    "dezero._in_c",
-    "runtime.cuda.code._launch",
-    "distributed._sends",
-)
+IN_C = ("core._call", "capture._native", "dezero._in_c", "runtime.cuda.code._launch", "distributed._sends")
 
 
 class Finding(NamedTuple):
@@ -53,10 +47,7 @@ def doctor(as_json: bool, speed: bool = True) -> int:
     names = [name for name in CHECKS if speed or name != "speed"]
     if as_json:
         found = {name: _looked_at(name) for name in names}
-        parts = {
-            name: {"state": f.state, "says": f.lines, "todo": f.todo, **f.facts}
-            for name, f in found.items()
-        }
+        parts = {name: {"state": f.state, "says": f.lines, "todo": f.todo, **f.facts} for name, f in found.items()}
         print(json.dumps({**_versions(), "parts": parts}, indent=1))
     else:
         _head()
@@ -82,7 +73,7 @@ def _versions() -> dict[str, str | None]:
     from ..version import __version__
 
     system = f"{platform.system()} {platform.machine()}"
-    return {"rushlight": __version__, "Python": platform.python_version(), "NumPy": _version("numpy"), "on": system}  # fmt: skip
+    return {"rushlight": __version__, "Python": platform.python_version(), "NumPy": _version("numpy"), "on": system}
 
 
 def _looked_at(name: str) -> Finding:
@@ -132,7 +123,7 @@ def _cpu() -> Finding:
     if engine.name != "numpy" or settings.cpu_engine == "numpy":
         return Finding("ok", lines, "", facts)
     lines.append("(no native engine is loaded: everything works, more slowly)")
-    return Finding("!!", lines, "install rushlight anew where a C compiler is (cc, gcc or clang)", facts)  # fmt: skip
+    return Finding("!!", lines, "install rushlight anew where a C compiler is (cc, gcc or clang)", facts)
 
 
 def _in_c() -> Finding:
@@ -344,7 +335,7 @@ class Requirement(NamedTuple):
             if sign == "==":
                 fine = ours[: len(theirs)] == theirs
             else:
-                fine = {">=": ours >= theirs, "<=": ours <= theirs, "<": ours < theirs, ">": ours > theirs}[sign]  # fmt: skip
+                fine = {">=": ours >= theirs, "<=": ours <= theirs, "<": ours < theirs, ">": ours > theirs}[sign]
             if not fine:
                 return False
         return True
@@ -376,7 +367,7 @@ def _extras() -> Finding:
     """Which of our extras are whole, which lack packages, and versions that are out of bounds."""
     every = [r for r in _requirements() if r.extra not in FOR_DEVELOPERS]
     if not every:
-        return Finding("--", ["unknown: rushlight runs from a folder that pip did not install"], "pip install .")  # fmt: skip
+        return Finding("--", ["unknown: rushlight runs from a folder that pip did not install"], "pip install .")
     lost: dict[str, list[str]] = {}
     wrong = []
     for r in every:
@@ -392,7 +383,7 @@ def _extras() -> Finding:
     lines += [f"not installed: {name} ({', '.join(packages)})" for name, packages in lost.items()]
     facts = {"whole": whole, "missing": lost, "out_of_bounds": wrong}
     if wrong:
-        names = " ".join(f"'{r.text}'" for r in every if any(w.startswith(f"{r.name} ") for w in wrong))  # fmt: skip
+        names = " ".join(f"'{r.text}'" for r in every if any(w.startswith(f"{r.name} ") for w in wrong))
         return Finding("!!", [*lines, f"not the versions that were tried: {', '.join(wrong)}"], f"pip install {names}", facts)  # fmt: skip
     todo = f"if you want them: pip install 'rushlight[{','.join(lost)}]'" if lost else ""
     return Finding("ok", lines, todo, facts)

@@ -100,7 +100,7 @@ def _as_then(images: Images, saved: dict[str, Any]) -> None:
     inputs = of_saved(saved)
     if inputs is None or type(inputs) is not type(images.inputs):
         raise UsageError(f"{images.name} has {images.noun}s, and the network was trained on others")
-    known, here = (([c.name for c in one.columns] if isinstance(one, Rows) else []) for one in (inputs, images.inputs))  # fmt: skip
+    known, here = (([c.name for c in one.columns] if isinstance(one, Rows) else []) for one in (inputs, images.inputs))
     lost = [name for name in known if name not in here]
     if lost:
         raise UsageError(
@@ -121,9 +121,7 @@ def _check_fit(images: Images, saved: dict[str, Any]) -> None:
     if theirs != ours:
         odd = [c for c in theirs if c not in ours]
         what = f"{images.task.one} {odd[0]!r}" if odd else images.task.counted()
-        raise UsageError(
-            f"{images.name} has {what}, but the network knows {len(ours)}: {', '.join(ours[:12])}"
-        )
+        raise UsageError(f"{images.name} has {what}, but the network knows {len(ours)}: {', '.join(ours[:12])}")
     if images.inputs is not None:
         return
     shape, wanted = (images.channels, images.size), (saved["channels"], saved["size"])

@@ -132,7 +132,7 @@ KNOWN = (
         "A smaller batch; loss.item() instead of lists of losses; torch.no_grad() for tests; autocast or checkpointing. torch.cuda.memory_summary() says who holds it.",
         "raise torch.cuda.OutOfMemoryError('CUDA out of memory. Tried to allocate 2.00 GiB')",
     ),
-)  # fmt: skip
+)
 
 
 def explain(words: list[str]) -> int:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 def export(args: Namespace) -> int:
     """Write the file and say what it takes and gives."""
     if args.to != "onnx" and (args.opset or args.batch or args.bytes):
-        raise UsageError(f"--opset, --batch and --bytes are for --to onnx, not for --to {args.to}: leave them out")  # fmt: skip
+        raise UsageError(f"--opset, --batch and --bytes are for --to onnx, not for --to {args.to}: leave them out")
     source = checkpoint.find(args.model)
     saved = checkpoint.read(source)
     path = args.out or os.path.join(os.path.dirname(source), f"model.{args.to}")
     if os.path.isdir(path):
         raise UsageError(f"--out {path} is a folder: name a file")
     if os.path.exists(path) and os.path.basename(path) in (BEST, LAST):
-        raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")  # fmt: skip
+        raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")
     if args.bytes and saved["inputs"] is not None:
         raise UsageError("--bytes is for pictures: leave it out")
     net = network_of(saved)
@@ -39,9 +39,7 @@ def export(args: Namespace) -> int:
     try:
         {"onnx": _onnx, "safetensors": _safetensors, "pth": _pth}[args.to](net, saved, path, args)
     except (OSError, RuntimeError) as error:
-        raise UsageError(
-            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        raise UsageError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from None
     except ImportError as error:
         raise UsageError(f"--to {args.to}: {error}") from None
     size = os.path.getsize(path) / 2**20
@@ -67,14 +65,12 @@ def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> Non
     try:
         import onnx  # noqa: F401
     except ImportError:
-        raise UsageError(
-            "--to onnx needs the onnx package: pip install 'rushlight[onnx]'"
-        ) from None
+        raise UsageError("--to onnx needs the onnx package: pip install 'rushlight[onnx]'") from None
     shape: tuple[int, ...] = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
     inputs = of_saved(saved)
     x = rl.zeros(*shape) if inputs is None else inputs.zeros(args.batch or 2)
     if args.bytes:
-        net, x = _of_bytes(net, saved), rl.zeros(*shape, dtype=rl.uint8).permute(0, 2, 3, 1).contiguous()  # fmt: skip
+        net, x = _of_bytes(net, saved), rl.zeros(*shape, dtype=rl.uint8).permute(0, 2, 3, 1).contiguous()
     output = task_of(saved).output
     name = "image" if inputs is None else inputs.input
     axes = None if args.batch else {name: {0: "batch"}, output: {0: "batch"}}
@@ -90,7 +86,7 @@ def _of_bytes(net: Module, saved: dict[str, Any]) -> Module:
         def __init__(self) -> None:
             super().__init__()
             self.net = net
-            mean, std = rl.tensor(saved["mean"])[:, None, None], rl.tensor(saved["std"])[:, None, None]  # fmt: skip
+            mean, std = rl.tensor(saved["mean"])[:, None, None], rl.tensor(saved["std"])[:, None, None]
             self.register_buffer("scale", 1 / (255 * std))
             self.register_buffer("shift", -mean / std)
 
@@ -133,15 +129,9 @@ def how_to_load(kind: str, saved: dict[str, Any], path: str, of_bytes: bool = Fa
             f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its metadata."
         )
     builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"], task.over)  # fmt: skip
-    theirs = (
-        not task.over
-        and zoo.trained_size(builder) is not None
-        and not {"width", "in_channels"} & set(options)
-    )
+    theirs = not task.over and zoo.trained_size(builder) is not None and not {"width", "in_channels"} & set(options)
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    net = (
-        f"{'torchvision' if theirs else 'rushlight.vision'}.models.{task.over or builder}({given})"
-    )
+    net = f"{'torchvision' if theirs else 'rushlight.vision'}.models.{task.over or builder}({given})"
     if kind == "safetensors":
         return f"Tensors for {net}; {task.many}, size, mean, std and how pictures become squares are in its metadata."
     return f"A state_dict for {net}, which torch.load reads: model.load_state_dict(torch.load({path!r}))."

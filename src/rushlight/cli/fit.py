@@ -38,11 +38,9 @@ class Fitted:
 
         if self._reader is None:
             self._reader = Reader(checkpoint.read(self.path), "cpu", top=5)
-        several: list[Any] = (
-            [pictures] if isinstance(pictures, (str, os.PathLike, dict)) else list(pictures)
-        )
+        several: list[Any] = [pictures] if isinstance(pictures, (str, os.PathLike, dict)) else list(pictures)
         other = self._reader.inputs
-        inputs = [self._reader.input(os.fspath(one) if other is None else other.row(one)) for one in several]  # fmt: skip
+        inputs = [self._reader.input(os.fspath(one) if other is None else other.row(one)) for one in several]
         return [self._reader.task.as_json(a) for a in self._reader.answers(inputs)]
 
     def __repr__(self) -> str:
@@ -115,7 +113,7 @@ def _arguments(data: str | os.PathLike[str], settings: dict[str, Any]) -> Namesp
     known = {*config.DEFAULTS, *config.OTHERS, "resume"} - {"nproc", "max_restarts", "global_batch"}
     for name in settings:
         if name == "nproc":
-            raise UsageError("nproc starts the command several times: use `rushlight train --nproc`")  # fmt: skip
+            raise UsageError("nproc starts the command several times: use `rushlight train --nproc`")
         if name not in known:
             hint = did_you_mean(name, known) or ", see `rushlight train --help`"
             raise UsageError(f"there is no setting {name!r}{hint}")

@@ -61,9 +61,7 @@ def _eval(commands: _SubParsersAction) -> None:
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--data", help="another data set than the one it was trained on")
     p.add_argument("--data-dir", help="where data sets lie")
-    p.add_argument(
-        "--by-class", action="store_true", help="recall, precision and F1 of every class"
-    )
+    p.add_argument("--by-class", action="store_true", help="recall, precision and F1 of every class")
     p.add_argument("--json", action="store_true", help="print the numbers as JSON")
     p.add_argument("--cache", type=one_of(cache.KINDS), default="auto", metavar="WHERE",
                    help="where decoded pictures are kept: memory, disk, none (default: auto)")  # fmt: skip
@@ -98,9 +96,7 @@ def _export(commands: _SubParsersAction) -> None:
 
 
 def _serve(commands: _SubParsersAction) -> None:
-    p = command(
-        commands, "serve", "answer pictures over HTTP, with a page to drop one on", "serve.serve"
-    )
+    p = command(commands, "serve", "answer pictures over HTTP, with a page to drop one on", "serve.serve")
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--host", default="127.0.0.1", help="(default: %(default)s, this machine only)")
     p.add_argument("--port", type=number(int, 0, 65535), default=8000, metavar="N", help="(default: %(default)s; 0 for a free one)")  # fmt: skip
@@ -112,24 +108,15 @@ def _serve(commands: _SubParsersAction) -> None:
 
 
 def _view(commands: _SubParsersAction) -> None:
-    p = command(
-        commands,
-        "view",
-        "one page that compares all runs of a folder, while they train",
-        "view.view",
-    )
-    p.add_argument(
-        "folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)"
-    )
+    p = command(commands, "view", "one page that compares all runs of a folder, while they train", "view.view")
+    p.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)")
     p.add_argument("--host", default="127.0.0.1", help="(default: %(default)s, this machine only)")
     p.add_argument("--port", type=number(int, 0, 65535), default=8080, metavar="N", help="(default: %(default)s; 0 for a free one)")  # fmt: skip
 
 
 def _runs(commands: _SubParsersAction) -> None:
     p = command(commands, "runs", "list the runs of a folder with their results", "runs.list_runs")
-    p.add_argument(
-        "folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)"
-    )
+    p.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)")
     p.add_argument("--json", action="store_true", help="print them as JSON")
 
 
@@ -203,18 +190,10 @@ def _run(commands: _SubParsersAction) -> None:
         action="store_true",
         help="run loops that repeat as recorded programs at once, on a GPU, too (by itself: on the CPU, after a second)",
     )
-    p.add_argument(
-        "--no-trace", action="store_true", help="never do so, whatever the script asks for"
-    )
-    p.add_argument(
-        "--explain", action="store_true", help="trace, and tell at the end what became of it"
-    )
-    p.add_argument(
-        "--profile", action="store_true", help="tell at the end which lines took most of the time"
-    )
-    p.add_argument(
-        "script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input"
-    )
+    p.add_argument("--no-trace", action="store_true", help="never do so, whatever the script asks for")
+    p.add_argument("--explain", action="store_true", help="trace, and tell at the end what became of it")
+    p.add_argument("--profile", action="store_true", help="tell at the end which lines took most of the time")
+    p.add_argument("script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input")
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
 
 

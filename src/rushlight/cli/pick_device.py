@@ -37,9 +37,7 @@ def pick_device(asked: str) -> tuple[str, str]:
     count = rushlight.cuda.device_count()
     index = int(found[2] or 0)
     if index >= count:
-        raise UsageError(
-            f"--device {asked}: this machine has {count} GPU(s), numbered from 0: use --device cuda:0"
-        )
+        raise UsageError(f"--device {asked}: this machine has {count} GPU(s), numbered from 0: use --device cuda:0")
     return f"cuda:{index}", f"cuda:{index} ({rushlight.cuda.get_device_name(index)}): as asked"
 
 
@@ -57,7 +55,7 @@ def has_nvidia() -> bool:
     listed = glob.glob("/sys/bus/pci/devices/*/vendor")
     for path in listed:
         try:
-            with open(path, encoding="ascii") as f, open(path.replace("vendor", "class"), encoding="ascii") as kind:  # fmt: skip
+            with open(path, encoding="ascii") as f, open(path.replace("vendor", "class"), encoding="ascii") as kind:
                 if f.read().strip() == "0x10de" and kind.read().startswith("0x03"):
                     return True
         except OSError:

@@ -43,13 +43,7 @@ def predict(args: Namespace) -> int:
     paths = [item.name for item in items]
     if args.out is not None and not reader.task.writes:
         raise UsageError(f"--out is for --task boxes and masks, and {args.model} is of a {reader.task.kind}: leave it out")  # fmt: skip
-    show = (
-        _CsvLines(reader)
-        if args.csv
-        else _JsonLines(reader)
-        if args.json
-        else _Lines(reader, paths)
-    )
+    show = _CsvLines(reader) if args.csv else _JsonLines(reader) if args.json else _Lines(reader, paths)
     bad = done = 0
     for some in _chunks(items, args.batch_size):
         found = [(item.name, *_input(reader, item, args.invert)) for item in some]
@@ -129,7 +123,7 @@ class Reader:
 
         size, whole = self.saved["size"], picture.size
         named = self.saved["data"] in DATA  # its pictures have one size
-        fit = [t.Resize(size), t.CenterCrop(size)] if named else plain(size, self.saved["config"]["fit"])  # fmt: skip
+        fit = [t.Resize(size), t.CenterCrop(size)] if named else plain(size, self.saved["config"]["fit"])
         picture = shrink(picture, kept_side(size))
         x = t.Compose([*fit, t.ToTensor()])(picture)
         if invert:
@@ -149,10 +143,7 @@ class Reader:
             x, config = rl.stack([one.x for one in inputs]).to(self.device), self.saved["config"]
             out = scores_of(self.task, self.net, x, config["views"]).cpu()
             found = self.task.answers(out, self.top)
-            return [
-                self.task.inside(a, config["fit"], one.size, self.saved["size"])
-                for a, one in zip(found, inputs)
-            ]
+            return [self.task.inside(a, config["fit"], one.size, self.saved["size"]) for a, one in zip(found, inputs)]
 
 
 def _paths(given: list[str]) -> Iterator[str]:
@@ -176,9 +167,7 @@ class _Lines:
 
     def __init__(self, reader: Reader, paths: list[str]) -> None:
         self.task = reader.task
-        self.wide = min(
-            max(len(printable(path)) for path in paths), 80 if reader.inputs is None else 60
-        )
+        self.wide = min(max(len(printable(path)) for path in paths), 80 if reader.inputs is None else 60)
 
     def answer(self, path: str, answer: Any) -> None:
         name = path if self.task.noun == "picture" else short(path, 60)

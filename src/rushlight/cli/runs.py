@@ -90,7 +90,7 @@ def summary(path: str) -> dict[str, Any]:
     settings = args.get("settings") if isinstance(args.get("settings"), dict) else {}
     assert settings is not None
     task = KINDS.get(str(settings.get("task")), Classification)
-    values = [h[f"val_{task.score}"] for h in history if isinstance(h.get(f"val_{task.score}"), float)]  # fmt: skip
+    values = [h[f"val_{task.score}"] for h in history if isinstance(h.get(f"val_{task.score}"), float)]
     found = test.get(task.score)
     return {
         "name": os.path.basename(os.path.abspath(path)), "path": path, "started": str(args.get("started") or ""),

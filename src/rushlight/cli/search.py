@@ -55,10 +55,10 @@ def train_searched(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
             if done.code or done.net is None:
                 return done
             scored.append((_best(done, mine.task), settings))
-            tried.append({"round": rung, "path": done.path, "validation": scored[-1][0][0], **_words(mine)})  # fmt: skip
+            tried.append({"round": rung, "path": done.path, "validation": scored[-1][0][0], **_words(mine)})
             if not args.quiet:
                 shown = KINDS[mine.task](()).shown(scored[-1][0][0])
-                print(f"Tried {number} of {len(left)} in round {rung} of {rungs}: {_told(mine)}: validation {shown}")  # fmt: skip
+                print(f"Tried {number} of {len(left)} in round {rung} of {rungs}: {_told(mine)}: validation {shown}")
         scored.sort(key=lambda one: one[0], reverse=True)
         left = [settings for _, settings in scored[: max(1, len(left) // 2)]]
     _write(base, tried)
@@ -66,7 +66,7 @@ def train_searched(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
     if known.timed:
         last.minutes = known.minutes * (1 - SHARE)
     if not args.quiet:
-        print(f"\nThe best of {len(tried)} trials is trained in full; all are in {os.path.join(base, 'search', FILE)}.")  # fmt: skip
+        print(f"\nThe best of {len(tried)} trials is trained in full; all are in {os.path.join(base, 'search', FILE)}.")
     return train(last, begin)
 
 
@@ -77,9 +77,7 @@ def _settled(args: Namespace) -> Any:
     if not probe.val_split:
         raise UsageError("--search chooses by a validation part: leave out --val-split 0")
     device, _ = pick_device(args.device)
-    recipe.settle(
-        probe, find_source(probe.data, probe.task, probe.target, probe.input), device != "cpu"
-    )
+    recipe.settle(probe, find_source(probe.data, probe.task, probe.target, probe.input), device != "cpu")
     return probe
 
 
@@ -92,12 +90,10 @@ def _drawn(args: Namespace, known: Any) -> list[dict[str, Any]]:
     if args.augment is None:
         kinds += [k for k in ("light", "strong") if k != known.augment] if known.augment in ("light", "strong", "auto") else []  # fmt: skip
     found = []
-    others = (
-        () if known.input == PICTURES or args.model is not None else READINGS[known.input].networks
-    )
+    others = () if known.input == PICTURES or args.model is not None else READINGS[known.input].networks
     models = [m for m in others if m != known.model]
     for number in range(args.search - 1):
-        made: dict[str, Any] = {"size": sizes[draw.integers(len(sizes))], "augment": kinds[draw.integers(len(kinds))]}  # fmt: skip
+        made: dict[str, Any] = {"size": sizes[draw.integers(len(sizes))], "augment": kinds[draw.integers(len(kinds))]}
         times = FARTHEST ** draw.uniform(-1, 1)
         if args.lr is None:
             made["lr"] = float(f"{known.lr * times:.2g}")
@@ -122,10 +118,7 @@ def _best(done: Outcome, task: str) -> tuple[float, float]:
 
 
 def _words(args: Any) -> dict[str, Any]:
-    return {
-        name: getattr(args, name)
-        for name in ("model", "lr", "head_lr", "size", "augment", "epochs")
-    }
+    return {name: getattr(args, name) for name in ("model", "lr", "head_lr", "size", "augment", "epochs")}
 
 
 def _told(args: Any) -> str:

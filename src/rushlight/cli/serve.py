@@ -120,9 +120,7 @@ class Form:
 TOP = 5
 WAITING = 256  # pictures in the queue; further requests are refused
 ADDRESSES = 10_000  # addresses whose rate is remembered
-CONNECTIONS = (
-    512  # at a time; beyond them the one that has asked for nothing for the longest is closed
-)
+CONNECTIONS = 512  # at a time; beyond them the one that has asked for nothing for the longest is closed
 HEAD_SECONDS = 10.0  # for a request's line and headers
 BODY_SECONDS = 20.0  # for its body
 IDLE_SECONDS = 5  # between two requests of a connection
@@ -138,9 +136,7 @@ def serve(args: Namespace) -> int:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError:
-        raise UsageError(
-            "serving needs Starlette and uvicorn: pip install 'rushlight[serve]'"
-        ) from None
+        raise UsageError("serving needs Starlette and uvicorn: pip install 'rushlight[serve]'") from None
     device, why = pick_device(args.device)
     app = make_app(Reader(saved, device, TOP), args)
     config = uvicorn.Config(
@@ -150,9 +146,7 @@ def serve(args: Namespace) -> int:
     try:
         bound = config.bind_socket()
     except SystemExit:  # uvicorn exits like this when the port is taken
-        raise UsageError(
-            f"port {args.port} of {args.host} cannot be had: try another --port, or 0"
-        ) from None
+        raise UsageError(f"port {args.port} of {args.host} cannot be had: try another --port, or 0") from None
     bound.listen()  # first of all: a client may connect as soon as it reads the line below
     where = f"http://{args.host}:{bound.getsockname()[1]}/"
     noun = app.state.noun
@@ -332,9 +326,7 @@ def make_app(reader: Reader, args: Namespace) -> Any:
 
     async def predict(request: Any) -> Any:
         if not rate.allows(request.client.host if request.client else ""):
-            return refuse(
-                429, f"more than {counted(args.rate, reader.task.noun)} a second; try again later"
-            )
+            return refuse(429, f"more than {counted(args.rate, reader.task.noun)} a second; try again later")
         try:
             content = await bodies.read(request)
         except _Refused as error:
@@ -344,14 +336,10 @@ def make_app(reader: Reader, args: Namespace) -> Any:
         if other is not None:
             return await values(content)
         if not content:
-            return refuse(
-                400, "send a picture: curl --data-binary @photo.jpg, or a form with a file"
-            )
+            return refuse(400, "send a picture: curl --data-binary @photo.jpg, or a form with a file")
         try:
             async with opening:  # a picture can be as large as a hundred bodies
-                picture = await asyncio.to_thread(
-                    read_picture, io.BytesIO(content), reader.mode, "the picture"
-                )
+                picture = await asyncio.to_thread(read_picture, io.BytesIO(content), reader.mode, "the picture")
                 x = await asyncio.to_thread(reader.prepared, picture)
         except UsageError as error:
             return refuse(400, error.sentence())

@@ -84,7 +84,7 @@ def _cpu() -> list[Figure]:
         Figure("product", ours, "GFLOP/s", theirs, "NumPy's", 0.6),
         _copying(rl, threads.get()),
         _calling(rl),
-    ]  # fmt: skip
+    ]
 
 
 def _most(threads: int) -> float | None:
@@ -128,7 +128,7 @@ def _copying(rl: Any, threads: int) -> Figure:
     with ThreadPoolExecutor(threads) as pool:
         plain = least_time(lambda: list(pool.map(lambda pair: np.copyto(*pair), pairs)))
     ours = least_time(lambda: a.copy_(b))
-    return Figure("memory", 8e-9 * size / ours, "GB/s", 8e-9 * size / plain, "plain copies by as many threads", 0.5)  # fmt: skip
+    return Figure("memory", 8e-9 * size / ours, "GB/s", 8e-9 * size / plain, "plain copies by as many threads", 0.5)
 
 
 def _largest_cache() -> int:

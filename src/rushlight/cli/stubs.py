@@ -66,7 +66,7 @@ def _write(name: str, folder: Path) -> int:
         file = folder.joinpath(*parts, "__init__.pyi") if package else folder.joinpath(*parts)
         file = file if package else file.with_name(f"{file.name}.pyi")
         file.parent.mkdir(parents=True, exist_ok=True)
-        version = f"from {module} import __version__ as __version__\n" if name != "functorch" and not parts else ""  # fmt: skip
+        version = f"from {module} import __version__ as __version__\n" if name != "functorch" and not parts else ""
         file.write_text(f"{MARK}from {module} import *\n{version}")
     return len(modules)
 

@@ -94,9 +94,7 @@ def _hold(args: Namespace) -> None:
     args.held = folder_of_run.make(args.out, args.resume)
 
 
-def _whole(
-    args: Namespace, source: Source, images: Images, run: Run, device: str, why: str
-) -> Outcome:
+def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> Outcome:
     if args.resume:
         record = folder_of_run.update_args(args, why, resumed=True)
     else:
@@ -115,7 +113,7 @@ def _whole(
         print(f"Stopped {run.where()}; saved {run.path}.\nGo on with: {again}")
         return Outcome(128 + stopped, args.out)
     if not args.quiet:
-        why_early = "a callback asked for it" if run.stops() else f"no better for {counted(args.patience, 'epoch')}"  # fmt: skip
+        why_early = "a callback asked for it" if run.stops() else f"no better for {counted(args.patience, 'epoch')}"
         early = f" Stopped early: {why_early}." if run.epoch < args.epochs else ""
         best = f" Best was epoch {run.best['epoch']}." if images.val is not None else ""
         print(f"Trained in {counted(round(seconds), 'second')}{meter.told()}.{early}{best}\n")
@@ -142,9 +140,7 @@ def _engine_note(device: str) -> None:
               "and `pip install --force-reinstall --no-deps rushlight`; unset RUSHLIGHT_CPU_ENGINE if it is set.")  # fmt: skip
 
 
-def _introduce(
-    args: Namespace, images: Images, run: Run, why: tuple[str, str], wanted: str
-) -> None:
+def _introduce(args: Namespace, images: Images, run: Run, why: tuple[str, str], wanted: str) -> None:
     print(f"Training on {why[0]}.")
     if wanted:
         print(f"{wanted} holds a run already: this one goes to {args.out}.")
@@ -154,22 +150,16 @@ def _introduce(
     print("\n".join(recipe.in_words(args)))
     if run.start_note:
         print(run.start_note)
-    print(
-        f"Network: {args.model} with {counted(parameters_of(run.net), 'parameter')}; {run.compile_note}."
-    )
+    print(f"Network: {args.model} with {counted(parameters_of(run.net), 'parameter')}; {run.compile_note}.")
     val = f", {len(images.val):,} to choose the best epoch" if images.val is not None else ""
-    what = (
-        f"{images.channels}x{images.size}x{images.size}"
-        if images.inputs is None
-        else images.inputs.told()
-    )
+    what = f"{images.channels}x{images.size}x{images.size}" if images.inputs is None else images.inputs.told()
     print(f"{images.unit.capitalize()}: {len(images.train):,} to train{val} and "
           f"{len(images.test):,} to test of {images.name}, {what}, {images.task.counted()}.")  # fmt: skip
     if run.epoch or run.step:
         print(f"Going on {run.where()}.")
 
 
-def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[str, Any]) -> Outcome:  # fmt: skip
+def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[str, Any]) -> Outcome:
     """Reload the best file and test that network, once, not the one in memory; then tell."""
     from rushlight.utils.data import DataLoader
 
@@ -195,9 +185,7 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
             print(said)
         if warning := result.warning():
             print(warning, file=sys.stderr)
-    drawn = write_report(
-        args, images, net.cpu(), result, run.history, saved["epoch"], record, (more, said)
-    )
+    drawn = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record, (more, said))
     if not args.quiet:
         at = shlex.quote(args.out)
         print(f"\nWrote to {args.out}: best.pth, last.pth, args.json, metrics.jsonl, test.json, "

@@ -35,9 +35,7 @@ def view(args: Namespace) -> int:
     except OSError as error:
         raise UsageError(f"port {args.port} of {args.host}: {error.strerror or error}; try another --port, or 0") from None  # fmt: skip
     where = f"http://{args.host}:{server.server_address[1]}/"
-    only = (
-        " (this machine only)" if args.host in _LOCAL else " (every machine that reaches this one)"
-    )
+    only = " (this machine only)" if args.host in _LOCAL else " (every machine that reaches this one)"
     print(f"Showing {args.folder} at {where}{only}. Ctrl-C ends it.", flush=True)
     try:
         server.serve_forever()
@@ -109,9 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(403, "text/plain", b"unknown host\n")
         path = posixpath.normpath(unquote(_split(self.path).path))
         if path == "/":
-            return self._send(
-                200, "text/html; charset=utf-8", page("runs", _BODY, _SCRIPT).encode()
-            )
+            return self._send(200, "text/html; charset=utf-8", page("runs", _BODY, _SCRIPT).encode())
         if path == "/api/runs":
             return self._send(200, "application/json", json.dumps(self._runs()).encode())
         parts = path.split("/")
@@ -135,9 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         return found
 
     def _file(self, name: str, file: str) -> None:
-        inside = {
-            os.path.relpath(p, self.folder).replace(os.sep, "~"): p for p in find_runs(self.folder)
-        }
+        inside = {os.path.relpath(p, self.folder).replace(os.sep, "~"): p for p in find_runs(self.folder)}
         try:
             with open(os.path.join(inside[name], file), "rb") as f:
                 content = f.read()

@@ -18,9 +18,7 @@ def warm(arch: str | None) -> int:
 
         reason = why_not()
         if reason is not None:
-            raise UsageError(
-                f"no GPU to compile for: {reason} `--arch sm_90` compiles for another machine's"
-            )
+            raise UsageError(f"no GPU to compile for: {reason} `--arch sm_90` compiles for another machine's")
     elif not re.fullmatch(r"sm_[1-9]\d{1,2}[af]?", arch):
         raise UsageError(f"--arch {arch}: a name such as sm_90 is expected")
     try:

@@ -13,17 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from ..runtime.thread import here
-from .overriding import (
-    ALL_OFF,
-    MODES,
-    NESTED,
-    SPECIAL,
-    ask,
-    asked_among,
-    dispatch,
-    no_implementation,
-    notice,
-)
+from .overriding import ALL_OFF, MODES, NESTED, SPECIAL, ask, asked_among, dispatch, no_implementation, notice
 from .public import NAMESPACES, when_published
 from .redirecting import copy_of, exchange_code
 from .tensor import Tensor
@@ -43,9 +33,7 @@ OPERATORS = {
     "abs": "abs", "pos": "positive",
 }  # fmt: skip
 # Their arguments may be lists, or tuples, of tensors.
-_LISTS = frozenset(
-    ("tensors", "tensor", "operands", "indices", "index", "matrices", "inputs", "outputs")
-)
+_LISTS = frozenset(("tensors", "tensor", "operands", "indices", "index", "matrices", "inputs", "outputs"))
 
 # PyTorch tells a call of a function that it has written in C as it was made. Of one that it has written in Python it says
 # by name what may be left out, and the defaults, too. In nn.functional these are all but the first ones here.
@@ -123,9 +111,7 @@ def _by_name(form: Signature, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     except TypeError:  # the function itself says what is wrong
         return args, kwargs
     given.apply_defaults()
-    named = {
-        n: given.arguments.pop(n) for n, p in form.parameters.items() if p.default is not p.empty
-    }
+    named = {n: given.arguments.pop(n) for n, p in form.parameters.items() if p.default is not p.empty}
     return given.args, named
 
 
@@ -296,9 +282,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def handle_torch_function(
-    public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
-) -> Any:
+def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides.
 
     Args:

@@ -38,7 +38,7 @@ _TOO_LARGE = (
     "broadcast dimensions too large", "Python int too large to convert to C",
 )  # fmt: skip
 _NEGATIVE = ("negative dimensions are not allowed", "elements of broadcast shape must be")
-_OF_ARRAYS = ("The truth value of an array", "can only convert an array", "only length-1 arrays", "ufunc '")  # fmt: skip
+_OF_ARRAYS = ("The truth value of an array", "can only convert an array", "only length-1 arrays", "ufunc '")
 
 
 def explain_failures(fn: Any, name: str) -> None:
@@ -124,9 +124,7 @@ class _Explain:
         if here.unasked:
             return False
         args, kwargs = _arguments(self.defaults, code, given)
-        flat = [
-            v for a in (*args, *kwargs.values()) for v in (a if type(a) in (list, tuple) else (a,))
-        ]
+        flat = [v for a in (*args, *kwargs.values()) for v in (a if type(a) in (list, tuple) else (a,))]
         new = {type(v) for v in flat if type(v) not in SPECIAL and not isinstance(v, Tensor)}
         return any(notice(cls) for cls in new)
 
@@ -195,9 +193,7 @@ class _Explain:
             name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
             for i, value in enumerate(given.get(name, ())):
                 if fn.__annotations__.get(name) == "Tensor" and not _tensors(value):
-                    raise TypeError(
-                        f"expected Tensor as element {i} in argument 0, but got {kind_of(value)}"
-                    ) from None
+                    raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(value)}") from None
 
 
 def _arguments(usual: tuple[tuple, dict], code: CodeType, given: dict) -> tuple[list, dict]:
@@ -210,9 +206,7 @@ def _arguments(usual: tuple[tuple, dict], code: CodeType, given: dict) -> tuple[
         args += given.get(names[last], ())
         last += 1
     else:
-        while (
-            args and names[len(args) - 1] in defaults and args[-1] is defaults[names[len(args) - 1]]
-        ):
+        while args and names[len(args) - 1] in defaults and args[-1] is defaults[names[len(args) - 1]]:
             args.pop()
     kwargs = {n: given[n] for n in names[count : count + code.co_kwonlyargcount]
               if n in given and given[n] is not defaults.get(n, usual)}  # fmt: skip
@@ -276,16 +270,12 @@ class _Template:
         self.bytes = code.co_code[2 * start :]
         mark = code.co_consts.index("?")
         self.places = [
-            i + 1
-            for i in range(0, len(self.bytes), 2)
-            if self.bytes[i] in hasconst and self.bytes[i + 1] == mark
+            i + 1 for i in range(0, len(self.bytes), 2) if self.bytes[i] in hasconst and self.bytes[i + 1] == mark
         ]
         self.stacksize = code.co_stacksize
         # All of it belongs to the function's last line. 13: a line and no columns, then the step to it.
         units = len(self.bytes) // 2
-        self.lines = b"".join(
-            [bytes([0x80 | 13 << 3 | min(units - i, 8) - 1, 0]) for i in range(0, units, 8)]
-        )
+        self.lines = b"".join([bytes([0x80 | 13 << 3 | min(units - i, 8) - 1, 0]) for i in range(0, units, 8)])
 
 
 _TEMPLATE: Any = _Template() if _KNOWN else None
@@ -318,12 +308,7 @@ def _with_handler(code: CodeType, explain: Any) -> CodeType:
     text = code.co_code
     units = len(text) // 2
     begin = text.find(_RESUME, 0, 32) // 2 + 1  # after cells and free variables were made
-    if (
-        not begin
-        or units > 200_000
-        or len(code.co_consts) > 255
-        or code.co_flags & (0x20 | 0x80 | 0x200)
-    ):
+    if not begin or units > 200_000 or len(code.co_consts) > 255 or code.co_flags & (0x20 | 0x80 | 0x200):
         return code  # too many constants for one byte, or a generator
     return code.replace(
         co_code=text + _handler(len(code.co_consts)),

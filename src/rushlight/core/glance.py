@@ -28,9 +28,7 @@ class Glance:
         self.seen: set[tuple[Any, int]] = set()  # places, and what followed them, as one number
         self.listens = False
 
-    def __call__(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
+    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]) -> Any:
         if self.kernels < _LONGEST:
             self.kernels += 1
             self.parts.append(kernel.name)

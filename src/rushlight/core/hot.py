@@ -64,9 +64,7 @@ class LoopWatch:
             return
         if meeting.barred is not None or self.loading:
             return
-        if (
-            here.tracer is not self
-        ):  # a place inside of a step, or of a loader, has called the tracer
+        if here.tracer is not self:  # a place inside of a step, or of a loader, has called the tracer
             return
         if not self.asked and not self._repeats(place, now, first):
             return

@@ -37,11 +37,7 @@ SNAPSHOT = Kernel(
 )
 # On "meta" nothing is copied: a network of any size can be made there to see its shapes.
 COPY_INTO = Kernel(
-    "copy_into",
-    _copy_into,
-    mutates=(0,),
-    meta=lambda dst, src: dst,
-    facts=Facts(aten="copy_ plain", onnx="write"),
+    "copy_into", _copy_into, mutates=(0,), meta=lambda dst, src: dst, facts=Facts(aten="copy_ plain", onnx="write")
 )
 
 
@@ -224,18 +220,13 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
                     "a view of a leaf Variable that requires grad is being used in an in-place operation."
                 )
     elif t._edge is not None and t.is_leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
-        )
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def write(t: Tensor, r: Tensor) -> Tensor:
     """Copy `r` into `t`'s memory and give `t` (and the base it views) `r`'s history."""
     if r._a.shape != t._a.shape:
-        raise RuntimeError(
-            f"output with shape {list(t._a.shape)} doesn't match the broadcast shape "
-            f"{list(r._a.shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(r._a.shape)}")
     if r._a.dtype != t._a.dtype:
         check_cast(r, t)
         r = r.to(t.dtype)
@@ -252,8 +243,7 @@ def check_cast(r: Tensor, t: Tensor) -> None:
     """Raise where `t` cannot hold the kind of numbers that `r` has."""
     if r._a.dtype != t._a.dtype and not dtypes.can_cast(r.dtype, t.dtype):
         raise RuntimeError(
-            f"result type {dtypes.title(r.dtype)} can't be cast to the desired output type "
-            f"{dtypes.title(t.dtype)}"
+            f"result type {dtypes.title(r.dtype)} can't be cast to the desired output type {dtypes.title(t.dtype)}"
         )
 
 

@@ -22,13 +22,7 @@ from ..runtime.wrapped import WrappedArray
 from . import views
 from .explain import not_a_tensor
 from .gradients.mapped import note_shared
-from .gradients.node import (  # noqa: F401 - FREED is asked for here
-    FREED,
-    Derivative,
-    KeptPlan,
-    OpNode,
-    code_of,
-)
+from .gradients.node import FREED, Derivative, KeptPlan, OpNode, code_of  # noqa: F401 - FREED is asked for here
 from .gradients.tape import AccumulateGrad, Node, Pass, both, numbers
 from .modes import switches
 from .tensor import Tensor, tensor_over
@@ -67,9 +61,7 @@ class Op:
     """
 
     # Slots for what every call looks at; native/slots.h reads them at their offsets.
-    __slots__ = (
-        "differentiable", "impls", "is_view", "kernel", "passes", "plans", "rule", "variadic", "__dict__",
-    )  # fmt: skip
+    __slots__ = ("differentiable", "impls", "is_view", "kernel", "passes", "plans", "rule", "variadic", "__dict__")
 
     slope: Op  # of an activation: the op of its derivative
     result_may_change = False  # derivatives read it, PyTorch's do not (see core/inplace.py)
@@ -98,9 +90,7 @@ class Op:
         if point is not None:
             facts = facts._replace(point=point)
         # one that is given is another op's, whose results are the same and whose derivatives are not
-        self.kernel = kernel or Kernel(
-            self.name, fn, is_view=view, moves_only=moves_only, meta=meta, facts=facts
-        )
+        self.kernel = kernel or Kernel(self.name, fn, is_view=view, moves_only=moves_only, meta=meta, facts=facts)
         self.impls = self.kernel.impls
         self.rule = rule
         self.passes: str = getattr(rule, "passes", "")  # what the rule gives back as it got it
@@ -210,14 +200,8 @@ class Op:
         if isinstance(error, HostMemoryError):
             return error
         shape, kind = getattr(error, "shape", None), getattr(error, "dtype", None)
-        wanted = (
-            ""
-            if kind is None or shape is None
-            else f": you tried to allocate {prod(shape) * kind.itemsize} bytes"
-        )
-        given = ", ".join(
-            [f"{t.dtype} {list(t._a.shape)}" for t in inputs if isinstance(t, Tensor)]
-        )
+        wanted = "" if kind is None or shape is None else f": you tried to allocate {prod(shape) * kind.itemsize} bytes"
+        given = ", ".join([f"{t.dtype} {list(t._a.shape)}" for t in inputs if isinstance(t, Tensor)])
         return HostMemoryError(
             f"DefaultCPUAllocator: not enough memory{wanted} (in {self.name} of {given}). Error code 12 (Cannot allocate memory)"
         )
@@ -243,14 +227,7 @@ class Op:
         """`self(x, y)`; in C with a short way for what the rule lets pass as it is."""
         return self(x, y)
 
-    def record(
-        self,
-        mask: int,
-        inputs: Sequence[Any],
-        attrs: dict,
-        outs: tuple,
-        edges: list,
-    ) -> None:
+    def record(self, mask: int, inputs: Sequence[Any], attrs: dict, outs: tuple, edges: list) -> None:
         """Put a node on the tape and let the outputs point to it."""
         key = (mask, len(inputs)) if self.variadic else mask
         plan = self.plans.get(key)
@@ -380,10 +357,10 @@ def _quicken() -> Any:
     native.know_views(views.Extra, views.refresh_view)
     methods = native.quicken(
         Tensor, Op, OpNode, KeptPlan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
-    )  # fmt: skip
+    )
     run_pass = native.walk(
         Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, devices.known.keepers, WrappedArray
-    )  # fmt: skip
+    )
     methods += (run_pass,)
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)

@@ -85,9 +85,7 @@ def _place(value: object, chosen: list[Any]) -> None:
     chosen.insert(at, value)
 
 
-def dispatch(
-    public: Callable[..., Any], original: Callable, args: tuple, kwargs: dict, telling: Any = None
-) -> Any:
+def dispatch(public: Callable[..., Any], original: Callable, args: tuple, kwargs: dict, telling: Any = None) -> Any:
     """What an armed function does when a mode is at work or an argument's class may be special.
 
     `telling` makes of the arguments those that are told.

@@ -40,9 +40,7 @@ class LateMethod:
 NAMESPACES: dict[str, LateTable[Any]] = {}
 when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
 # Where users find what is published, by its namespace: behind the name of the package.
-HOMES = {
-    "torch": "", "functional": ".nn.functional", "linalg": ".linalg", "fft": ".fft", "special": ".special",
-}  # fmt: skip
+HOMES = {"torch": "", "functional": ".nn.functional", "linalg": ".linalg", "fft": ".fft", "special": ".special"}
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -91,9 +89,7 @@ def publish(place: str, name: str, fn: Any) -> None:
             fn.__module__, fn.__qualname__ = _PACKAGE + HOMES[place], name
     names[name] = fn
     if place == "Tensor" and (name not in names.late or type(vars(Tensor)[name]) is LateMethod):
-        setattr(
-            Tensor, name, fn
-        )  # what a program has set there before the family was imported stays
+        setattr(Tensor, name, fn)  # what a program has set there before the family was imported stays
     for hear in when_published:
         hear(place, name, fn)
 
@@ -180,7 +176,6 @@ def into_same(out: Any, result: Any) -> Any:
     for o, r in pairs:
         if o._a.dtype != r._a.dtype:
             raise RuntimeError(
-                f"Expected out tensor to have dtype {c_name(r.dtype)}, but got "
-                f"{c_name(o.dtype)} instead"
+                f"Expected out tensor to have dtype {c_name(r.dtype)}, but got {c_name(o.dtype)} instead"
             )
     return into(out, result)

@@ -31,17 +31,14 @@ def copy_of(fn: FunctionType) -> FunctionType:
     return made
 
 
-def exchange_code(
-    fn: FunctionType, original: FunctionType, text: str, values: dict[str, Any]
-) -> None:
+def exchange_code(fn: FunctionType, original: FunctionType, text: str, values: dict[str, Any]) -> None:
     """Give `fn` the code of `text`, whose strings that are in `values` stand for those."""
     code = original.__code__
     template = _template(text, len(code.co_freevars))
     consts = tuple([values.get(c, c) if isinstance(c, str) else c for c in template.co_consts])
     fn.__code__ = template.replace(
-        co_consts=consts, co_name=code.co_name, co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-    )  # fmt: skip
+        co_consts=consts, co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
+    )
     fn.__defaults__ = fn.__kwdefaults__ = None
     fn.__wrapped__ = original  # type: ignore[attr-defined]  # where `inspect` finds the signature
 

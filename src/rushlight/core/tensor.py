@@ -82,17 +82,13 @@ class Tensor(_Base):
         """
         if self._ext is None or self._ext.made is None:
             return (self._edge if self._ext is None else current_edge(self)) is not None
-        base = (
-            self._ext.base
-        )  # whose write may have left this view without an edge that may be asked for
+        base = self._ext.base  # whose write may have left this view without an edge that may be asked for
         return self._edge is not None or (base._edge is not None and is_behind(self))
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if value and self.dtype.category < dtypes.FLOATING:
-            raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients"
-            )
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     def _set_grad(self, value: Any) -> None:
@@ -264,9 +260,7 @@ class Tensor(_Base):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and value.dtype.category < dtypes.FLOATING:
-            raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype"
-            )
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if self._ver is not None and value._a is not self._a:
             self._ver.insert(1, Replaced(self._a, self))
             self._ver = self._ver[:1]
@@ -350,18 +344,14 @@ class Tensor(_Base):
         if edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not isinstance(edge[0], AccumulateGrad):
-            raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if edge[0].post_hooks is None:
             edge[0].post_hooks = {}
         return RemovableHandle(edge[0].post_hooks, hook)
 
     # -- as an object ---------------------------------------------------------------------------
 
-    def __hash__(
-        self,
-    ) -> int:  # in C, too (core/op.py): an optimiser asks for the state of each parameter
+    def __hash__(self) -> int:  # in C, too (core/op.py): an optimiser asks for the state of each parameter
         return id(self)
 
     def __format__(self, spec: str) -> str:
@@ -372,9 +362,7 @@ class Tensor(_Base):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)
-        if (
-            self._a.__class__ is WrappedArray and tensor_contents is None
-        ):  # it has no values of its own
+        if self._a.__class__ is WrappedArray and tensor_contents is None:  # it has no values of its own
             return f"{cls.__name__}(..., size={tuple(self._a.shape)}, dtype={self.dtype})"
         if self._a.__class__ is BatchedArray:
             inner = repr(tensor_over(self._a.held, self._a.held.__class__)).replace("\n", "\n    ")
@@ -383,7 +371,7 @@ class Tensor(_Base):
 
         # a subclass prints its own name unless it writes the line around this one itself
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
-        plain = cls is Tensor or (own.__qualname__ != Tensor.__repr__.__qualname__ and tensor_contents is None)  # fmt: skip
+        plain = cls is Tensor or (own.__qualname__ != Tensor.__repr__.__qualname__ and tensor_contents is None)
         return describe(self, "tensor(" if plain else f"{cls.__name__}(", tensor_contents)
 
     def _repr_html_(self) -> str:

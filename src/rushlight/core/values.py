@@ -271,9 +271,7 @@ def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
 
 
 # Every read of values by the host passes the door, so that a recorder can see it.
-HOST_READ = Kernel(
-    "host_read", _host_read, moves_only=True, facts=Facts(aten="_local_scalar_dense plain")
-)
+HOST_READ = Kernel("host_read", _host_read, moves_only=True, facts=Facts(aten="_local_scalar_dense plain"))
 
 
 _SEEN = WATCHED | TRACED | FOREIGN  # whoever may want to know of it
@@ -311,9 +309,7 @@ class TensorValues(TensorFacts):
             2.5
         """
         if self._a.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._a.size} elements cannot be converted to Scalar"
-            )
+            raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
         value = self._host().item()
         return float(value) if self._a.dtype.kind == "V" else value
 
@@ -346,9 +342,7 @@ class TensorValues(TensorFacts):
         if force:
             return self.detach().cpu()._host().view()
         if self.requires_grad and here.grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not self.is_cpu:
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy "
@@ -358,9 +352,7 @@ class TensorValues(TensorFacts):
         # A view: its shape, dtype and flags are the user's to change, ours stay as they are.
         return self._host().view()
 
-    def __array__(
-        self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None
-    ) -> np.ndarray:
+    def __array__(self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         a = self.numpy()
         if dtype is None or a.dtype == dtype:
             return a.copy() if copy else a

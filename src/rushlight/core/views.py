@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 Steps = tuple[tuple["Op", dict], ...]  # view operations and their attributes, first one first
 
 
-RESHAPED = (
-    "reshaped",
-)  # the spec of a base that `squeeze_`, `t_` or their like gave another shape
+RESHAPED = ("reshaped",)  # the spec of a base that `squeeze_`, `t_` or their like gave another shape
 
 
 class Extra:
@@ -33,9 +31,7 @@ class Extra:
         self.edge_version = 0
         self.retains: Any = False  # the handle of the hook that keeps the gradient
         self.inference = False
-        self.made: str | None = (
-            None  # how, where PyTorch refuses writes that have a history: `REFUSED`
-        )
+        self.made: str | None = None  # how, where PyTorch refuses writes that have a history: `REFUSED`
 
 
 def extra(t: Tensor) -> Extra:
@@ -127,7 +123,7 @@ def check_made(t: Tensor, written: str) -> None:
         name = t._edge[0].name().rstrip("0123456789").removesuffix("Backward")
         told = f"Output {t._edge[1]} of {name} is a view"
     if not told or made in ("no_grad", "inference"):
-        mode, end = ("inference", "in normal mode") if made == "inference" else ("no_grad", "with grad mode enabled")  # fmt: skip
+        mode, end = ("inference", "in normal mode") if made == "inference" else ("no_grad", "with grad mode enabled")
         begin = f"{told} of a view which was created in" if told else "A view was created in"
         told = f"{begin} {mode} mode and {written} modified inplace {end}."
     else:

@@ -8,14 +8,7 @@ from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, Tens
 from .distributed import DistributedSampler
 from .loader import DataLoader
 from .prefetch import Prefetch
-from .sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from .worker import WorkerInfo, get_worker_info
 
 __all__ = [

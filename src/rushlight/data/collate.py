@@ -13,9 +13,7 @@ from ..core.tensor import Tensor, wrap
 
 FunctionMap = dict[Any, Callable[..., Any]]  # by a class, or a tuple of classes
 
-_NOT_COLLATABLE = (
-    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
-)
+_NOT_COLLATABLE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
 def default_collate(batch: Any) -> Any:

@@ -82,9 +82,7 @@ def _samples(dataset: Any, indices: list) -> list:
         return [dataset[i] for i in indices]
     items = many(indices)
     if len(items) != len(indices):
-        raise ValueError(
-            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}"
-        )
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
     return items
 
 
@@ -132,9 +130,7 @@ class Subset(Dataset[T_co]):
         return Batcher(lambda indices, stream: fetch(table[indices], stream), inner.draws)
 
 
-def random_split(
-    dataset: Dataset[T_co], lengths: Sequence[int | float], generator: Any = None
-) -> list[Subset[T_co]]:
+def random_split(dataset: Dataset[T_co], lengths: Sequence[int | float], generator: Any = None) -> list[Subset[T_co]]:
     """Split at random into subsets of the given lengths, or of the given fractions.
 
     Args:
@@ -171,8 +167,5 @@ def _from_fractions(fractions: Sequence[float], size: int) -> list[int]:
         lengths[i % len(lengths)] += 1
     for i, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(
-                f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                stacklevel=3,
-            )
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
     return lengths

@@ -148,11 +148,7 @@ class ConcatDataset(Dataset[T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The old spelling of `cumulative_sizes`; warns."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
     def __batcher__(self) -> Batcher | None:
@@ -165,9 +161,7 @@ class ConcatDataset(Dataset[T_co]):
         return Batcher(lambda indices, stream: _from_members(known, ends, indices, stream), draws)
 
 
-def _from_members(
-    members: list[Batcher], ends: np.ndarray, indices: np.ndarray, stream: Any
-) -> Any:
+def _from_members(members: list[Batcher], ends: np.ndarray, indices: np.ndarray, stream: Any) -> Any:
     """A batch of samples that lie in several datasets, in the order of `indices`."""
     total = int(ends[-1])
     if indices.size and int(indices.min()) < -total:

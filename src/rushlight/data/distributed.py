@@ -44,9 +44,7 @@ class DistributedSampler(_ChunkedSampler, Generic[T_co]):
         num_replicas = _world("get_world_size") if num_replicas is None else num_replicas
         rank = _world("get_rank") if rank is None else rank
         if rank >= num_replicas or rank < 0:
-            raise ValueError(
-                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
-            )
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset
         self.num_replicas = num_replicas
         self.rank = rank
@@ -82,7 +80,5 @@ def _world(name: str) -> int:
     except ImportError:
         distributed = None  # type: ignore[assignment]
     if distributed is None or not distributed.is_available():
-        raise RuntimeError(
-            "Requires distributed package to be available; pass num_replicas and rank."
-        )
+        raise RuntimeError("Requires distributed package to be available; pass num_replicas and rank.")
     return getattr(distributed, name)()

@@ -68,9 +68,7 @@ class BatchFetcher:
 class IterableFetcher:
     """Batches of what an iterator yields next; raises StopIteration after the last."""
 
-    def __init__(
-        self, dataset: Any, batched: bool, collate: Any, drop_last: bool, note: Note = _silent
-    ) -> None:
+    def __init__(self, dataset: Any, batched: bool, collate: Any, drop_last: bool, note: Note = _silent) -> None:
         self.iterator: Iterator[Any] = iter(dataset)
         self.batched = batched
         self.collate = collate

@@ -37,8 +37,7 @@ def finisher(pin_memory: bool, pin_memory_device: str) -> Callable[[Any], Any] |
     if _accelerator():
         return pin
     warnings.warn(
-        "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
-        "memory won't be used.",
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
         stacklevel=4,
     )
     return None
@@ -54,9 +53,7 @@ def _accelerator() -> bool:
 
 def pin(batch: Any) -> Any:
     """The batch with its tensors in page-locked memory; an object of yours may have `pin_memory()`."""
-    if isinstance(batch, Tensor) or (
-        hasattr(batch, "pin_memory") and not isinstance(batch, (str, bytes))
-    ):
+    if isinstance(batch, Tensor) or (hasattr(batch, "pin_memory") and not isinstance(batch, (str, bytes))):
         return batch.pin_memory()
     return map_leaves(batch, pin)
 
@@ -161,9 +158,7 @@ class SingleIter(LoaderIter):
         if resident is None or self._finish is not None:
             return None
         order = sampler.sampler
-        if type(order) is not SequentialSampler and (
-            type(order) is not RandomSampler or order.replacement
-        ):
+        if type(order) is not SequentialSampler and (type(order) is not RandomSampler or order.replacement):
             return None
         indices = list(self._indices)
         whole = [b for b in indices if len(b) == sampler.batch_size]
@@ -325,9 +320,7 @@ class WorkerIter(LoaderIter):
             if self._answers and not self._in_order:
                 return next(iter(self._answers))
             try:
-                number, (kind, task, content) = self._pool.receive(
-                    self._owner[first], self._timeout
-                )
+                number, (kind, task, content) = self._pool.receive(self._owner[first], self._timeout)
             except BaseException:  # a death, a timeout, Ctrl-C: nothing more will come
                 self._owner.clear()
                 self._end()

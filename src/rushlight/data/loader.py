@@ -139,9 +139,7 @@ class DataLoader(Generic[T_co]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._ready and name in _FIXED:
-            raise ValueError(
-                f"{name} attribute should not be set after {type(self).__name__} is initialized"
-            )
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
     @property
@@ -208,14 +206,9 @@ class DataLoader(Generic[T_co]):
         )
 
 
-def _check_workers(
-    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
-) -> None:
+def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
     if num_workers < 0:
-        raise ValueError(
-            "num_workers option should be non-negative; "
-            "use num_workers=0 to disable multiprocessing."
-        )
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if num_workers == 0 and prefetch_factor is not None:
@@ -235,26 +228,20 @@ def _check_streamed(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, "
-                f"but got {name}={value}"
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
             )
 
 
-def _check_exclusive(
-    batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: Any
-) -> None:
+def _check_exclusive(batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: Any) -> None:
     if sampler is not None and shuffle:
         raise ValueError("sampler option is mutually exclusive with shuffle")
     if batch_sampler is not None:
         if batch_size != 1 or shuffle or sampler is not None or drop_last:
             raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
-                "drop_last"
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
             )
     elif batch_size is None and drop_last:
-        raise ValueError(
-            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
-        )
+        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
 
 
 def _checked_context(context: Any, num_workers: int) -> Any:

@@ -42,15 +42,11 @@ class Worker:
         self.warned = False
         inherited = [ours, *[w.channel.sock for w in others]] if forked else []
         self.process = context.Process(
-            target=run_worker,
-            args=(number, theirs, self.page, setup if forked else None, inherited),
-            daemon=True,
+            target=run_worker, args=(number, theirs, self.page, setup if forked else None, inherited), daemon=True
         )
         with warnings.catch_warnings():
             # Python 3.12 warns of fork beside threads; those of the array libraries survive it.
-            warnings.filterwarnings(
-                "ignore", "This process .* is multi-threaded", DeprecationWarning
-            )
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             self.process.start()
         self.pid = self.process.pid
         theirs.close()
@@ -93,8 +89,7 @@ class Worker:
         if code is not None and code < 0:
             name = signal.strsignal(-code) or f"signal {-code}"
             return (
-                f"DataLoader worker (pid {self.pid}) is killed by signal: {name}{at}. "
-                f"{_ADVICE.get(-code, '')}"
+                f"DataLoader worker (pid {self.pid}) is killed by signal: {name}{at}. {_ADVICE.get(-code, '')}"
             ).rstrip()
         return (
             f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly with exit code {code}{at}. "

@@ -95,25 +95,16 @@ class RandomSampler(_ChunkedSampler):
     replacement: bool
 
     def __init__(
-        self,
-        data_source: Sized,
-        replacement: bool = False,
-        num_samples: int | None = None,
-        generator: Any = None,
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None
     ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(self.replacement, bool):
-            raise TypeError(
-                f"replacement should be a boolean value, but got replacement={self.replacement}"
-            )
+            raise TypeError(f"replacement should be a boolean value, but got replacement={self.replacement}")
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(
-                "num_samples should be a positive integer value, "
-                f"but got num_samples={self.num_samples}"
-            )
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     @property
     def num_samples(self) -> int:
@@ -196,27 +187,18 @@ class WeightedRandomSampler(_ChunkedSampler):
     replacement: bool
 
     def __init__(
-        self,
-        weights: Sequence[float],
-        num_samples: int,
-        replacement: bool = True,
-        generator: Any = None,
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
     ) -> None:
         from ..operators.create.from_data import as_tensor
 
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-            )
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
-            raise ValueError(
-                f"replacement should be a boolean value, but got replacement={replacement}"
-            )
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.dim() != 1:
             raise ValueError(
-                "weights should be a 1d sequence but given weights have shape "
-                f"{tuple(self.weights.shape)}"
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
             )
         self.num_samples = num_samples
         self.replacement = replacement
@@ -224,9 +206,7 @@ class WeightedRandomSampler(_ChunkedSampler):
 
     def _chunks(self) -> Iterator[np.ndarray]:
         if not self.replacement and self.num_samples > len(self.weights):
-            raise RuntimeError(
-                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-            )
+            raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
         stream = stream_of(self.generator)
         yield stream.multinomial(self.weights.numpy(), self.num_samples, self.replacement)
 
@@ -250,13 +230,9 @@ class BatchSampler(Sampler[list[int]]):
         [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(
-        self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool
-    ) -> None:
+    def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
-            )
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler

@@ -26,9 +26,7 @@ def stream_of(generator: Any) -> Stream:
     if where != CPU and stream is not generator:
         raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{where}'")
     if not isinstance(stream, Stream):
-        raise TypeError(
-            f"generator must be a rushlight.Generator on the CPU, but got {type(generator).__name__}"
-        )
+        raise TypeError(f"generator must be a rushlight.Generator on the CPU, but got {type(generator).__name__}")
     return stream
 
 

@@ -45,10 +45,7 @@ class WorkerInfo:
     dataset: Any
 
     def __repr__(self) -> str:
-        return (
-            f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, "
-            f"dataset={self.dataset})"
-        )
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset})"
 
 
 _info: WorkerInfo | None = None
@@ -112,11 +109,7 @@ class _Stopped(BaseException):
 
 
 def run_worker(
-    worker_id: int,
-    sock: socket.socket,
-    page: Any,
-    setup: Setup | None,
-    inherited: list[socket.socket],
+    worker_id: int, sock: socket.socket, page: Any, setup: Setup | None, inherited: list[socket.socket]
 ) -> None:
     """The whole life of a worker; `setup` comes over the channel where the process was spawned."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
@@ -152,9 +145,7 @@ def _listen(channel: Channel, inbox: queue.SimpleQueue, page: Any) -> None:
     os._exit(1)  # it is stuck in one, and there may be nobody left to end it
 
 
-def _work(
-    worker_id: int, channel: Channel, inbox: queue.SimpleQueue, page: Any, setup: Setup
-) -> None:
+def _work(worker_id: int, channel: Channel, inbox: queue.SimpleQueue, page: Any, setup: Setup) -> None:
     fetch: Any = None
     failure = None
     where = f"in DataLoader worker process {worker_id}"
@@ -165,9 +156,7 @@ def _work(
             raise _Stopped
 
     def begin() -> Any:
-        return make_fetcher(
-            setup.dataset, setup.batched, setup.collate, setup.drop_last, note, setup.whole
-        )
+        return make_fetcher(setup.dataset, setup.batched, setup.collate, setup.drop_last, note, setup.whole)
 
     try:
         _settle(worker_id, setup)

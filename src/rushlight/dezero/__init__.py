@@ -4,29 +4,9 @@
 is_simple_core = False
 
 if is_simple_core:
-    from .core_simple import (
-        Config,
-        Function,
-        Variable,
-        as_array,
-        as_variable,
-        no_grad,
-        setup_variable,
-        using_config,
-    )
+    from .core_simple import Config, Function, Variable, as_array, as_variable, no_grad, setup_variable, using_config
 else:
-    from . import (
-        cuda,
-        dataloaders,
-        datasets,
-        functions,
-        functions_conv,
-        layers,
-        models,
-        optimizers,
-        transforms,
-        utils,
-    )
+    from . import cuda, dataloaders, datasets, functions, functions_conv, layers, models, optimizers, transforms, utils
     from .core import (  # type: ignore[assignment]
         Config,
         Function,

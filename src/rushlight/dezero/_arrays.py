@@ -99,9 +99,7 @@ def common(*xs: Any) -> tuple:
     kinds = {x.dtype for x in xs if x is not None}
     floats = [k for k in kinds if k.kind in "fc"]
     target = np.result_type(*(floats or kinds))
-    return tuple([
-        x if x is None or x.dtype == target else later(Tensor.to, x, from_np(target)) for x in xs
-    ])  # fmt: skip
+    return tuple([x if x is None or x.dtype == target else later(Tensor.to, x, from_np(target)) for x in xs])
 
 
 def like(value: Any, other: Any) -> Any:

@@ -97,10 +97,7 @@ def each(copy: Callable[[Any], Any], arrays: Sequence[Any]) -> Sequence[Any]:
     roots = exposed.roots
     if not roots or not here.state & _LISTENED:
         return arrays
-    return [
-        copy(a) if a is not None and id(a if a.base is None else root_array(a)) in roots else a
-        for a in arrays
-    ]
+    return [copy(a) if a is not None and id(a if a.base is None else root_array(a)) in roots else a for a in arrays]
 
 
 class _Buffers:

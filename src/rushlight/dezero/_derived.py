@@ -173,9 +173,7 @@ class Gradient(Derived):
         ys = [y for y, _ in pairs]
         gs = [g if g._a.dtype == y._a.dtype else g.to(y.dtype) for y, g in pairs]
         leaves = [of._leaves[i] for i in wanted]
-        found = rl.autograd.grad(
-            ys, leaves, gs, retain_graph=True, create_graph=here.grad, allow_unused=True
-        )
+        found = rl.autograd.grad(ys, leaves, gs, retain_graph=True, create_graph=here.grad, allow_unused=True)
         self.places = [i for i, g in zip(wanted, found) if g is not None]
         return [g for g in found if g is not None]
 

@@ -40,9 +40,7 @@ if getattr(native, "EDITION", 0) != 5:  # built before the latest functions were
 
 _FUNCTIONS = "call", "describe", "accept", "params", "cleargrads", "update"
 # What Python itself adds, when it is asked for or an object is copied.
-_NO_CHANGE = frozenset(
-    ("__annotations__", "__annotations_cache__", "__annotate_func__", "__doc__", "__slotnames__")
-)
+_NO_CHANGE = frozenset(("__annotations__", "__annotations_cache__", "__annotate_func__", "__doc__", "__slotnames__"))
 
 
 def _not_here(*args: Any) -> None:
@@ -100,9 +98,7 @@ class Usual:
         """Whether nothing of a class, or of those that it is derived from, has been replaced or added."""
         # a look-up gives the class a number again, if it has lost that
         getattr(cls, "__init__", None)
-        return all(
-            c in self.written and _is_same(_body(c), self.written[c]) for c in cls.__mro__[:-1]
-        )
+        return all(c in self.written and _is_same(_body(c), self.written[c]) for c in cls.__mro__[:-1])
 
 
 def _body(cls: type) -> dict[str, Any]:
@@ -208,9 +204,8 @@ class Back:
     __slots__ = ("arrays", "begun", "buffers", "functions", "key", "leaves", "shared")
 
     def __init__(
-        self, key: tuple[Any, ...], arrays: list[Any], shared: list[Any], functions: list[Any],
-        leaves: list[Any],
-    ) -> None:  # fmt: skip
+        self, key: tuple[Any, ...], arrays: list[Any], shared: list[Any], functions: list[Any], leaves: list[Any]
+    ) -> None:
         self.key, self.arrays, self.shared = key, arrays, shared
         self.functions, self.leaves = functions, leaves
         self.buffers: Any = None

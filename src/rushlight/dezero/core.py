@@ -348,10 +348,7 @@ def _copied(t: rl.Tensor) -> rl.Tensor:
 def operands(x0: Any, x1: Any) -> tuple[Any, Any]:
     """Two operands; a number becomes a constant of the other one's dtype."""
     found = in_arrays(x0, x1)
-    return (
-        own_constant(found[0]) if found[0] is not x0 else x0,
-        own_constant(found[1]) if found[1] is not x1 else x1,
-    )
+    return (own_constant(found[0]) if found[0] is not x0 else x0, own_constant(found[1]) if found[1] is not x1 else x1)
 
 
 class _Cast(Function):

@@ -67,9 +67,7 @@ class Function(core.Function):
     """Derive, write `forward` and `backward` on arrays, and call an instance."""
 
     def __call__(self, *inputs: Any) -> Any:
-        variables = [
-            x if isinstance(x, Variable) else constant(Variable, as_array(x)) for x in inputs
-        ]
+        variables = [x if isinstance(x, Variable) else constant(Variable, as_array(x)) for x in inputs]
         arrays = self.forward(*[x._data for x in variables])
         if not isinstance(arrays, tuple):
             arrays = (arrays,)

@@ -45,11 +45,7 @@ class DataLoader:
     _kept: _Kept | None = None
 
     def __init__(
-        self,
-        dataset: Dataset | Sequence[Any],
-        batch_size: int,
-        shuffle: bool = True,
-        gpu: bool = False,
+        self, dataset: Dataset | Sequence[Any], batch_size: int, shuffle: bool = True, gpu: bool = False
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
@@ -146,9 +142,7 @@ class SeqDataLoader(DataLoader):
         [2. 5.]
     """
 
-    def __init__(
-        self, dataset: Dataset | Sequence[Any], batch_size: int, gpu: bool = False
-    ) -> None:
+    def __init__(self, dataset: Dataset | Sequence[Any], batch_size: int, gpu: bool = False) -> None:
         super().__init__(dataset, batch_size, shuffle=False, gpu=gpu)
 
     def _places(self, begin: int) -> np.ndarray:
@@ -160,9 +154,7 @@ class SeqDataLoader(DataLoader):
         return super().__next__()
 
 
-def _at_once(
-    dataset: Dataset | Sequence[Any], places: np.ndarray, take: Any
-) -> tuple[Any, Any] | None:
+def _at_once(dataset: Dataset | Sequence[Any], places: np.ndarray, take: Any) -> tuple[Any, Any] | None:
     """A batch by array operations; None for a dataset that is not of ours."""
     return Dataset.batch(dataset, places, take) if isinstance(dataset, Dataset) else None
 

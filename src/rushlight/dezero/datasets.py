@@ -131,9 +131,7 @@ def _none_if_plain(transform: Callable[..., Any]) -> Any:
 
 def get_spiral(train: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """300 points on three spiral arms, the same ones each time; np.random starts anew with it."""
-    np.random.seed(
-        1984 if train else 2020
-    )  # the book's seeds, and like there for the whole program
+    np.random.seed(1984 if train else 2020)  # the book's seeds, and like there for the whole program
     points, arms = 100, 3
     rate = np.tile(np.arange(points) / points, arms)
     arm = np.repeat(np.arange(arms), points)
@@ -164,9 +162,7 @@ class SinCurve(Dataset):
 class Shakespear(Dataset):
     """The characters of Shakespeare's works as numbers; the label of one is the next."""
 
-    URL = (
-        "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
-    )
+    URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
 
     def prepare(self) -> None:
         with open(utils.get_file(self.URL, "shakespear.txt"), encoding="utf-8") as f:

@@ -33,16 +33,7 @@ from .core import (  # noqa: A004 - the names are DeZero's
     rsub,
     sub,
 )
-from .functions_conv import (
-    average_pooling,
-    col2im,
-    conv2d,
-    conv2d_simple,
-    deconv2d,
-    im2col,
-    pooling,
-    pooling_simple,
-)
+from .functions_conv import average_pooling, col2im, conv2d, conv2d_simple, deconv2d, im2col, pooling, pooling_simple
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor
@@ -211,9 +202,7 @@ class GetItemGrad(Function):
             return gx._a
         # An element may have been taken several times: find where each came from, and add.
         taken = rl.arange(gx.numel(), device=gx.device).reshape(self.in_shape)._a[slices]
-        return compute(
-            rl.index_add, gx._a.reshape(-1), 0, taken.reshape(-1), gy.reshape(-1)
-        ).reshape(self.in_shape)
+        return compute(rl.index_add, gx._a.reshape(-1), 0, taken.reshape(-1), gy.reshape(-1)).reshape(self.in_shape)
 
     def backward(self, ggx: Variable) -> Any:
         return get_item(ggx, self.slices)
@@ -394,9 +383,7 @@ def broadcast_to(x: Operand, shape: tuple[int, ...]) -> Variable:
     return as_variable(x) if x.shape == tuple(shape) else BroadcastTo(tuple(shape))(x)
 
 
-def average(
-    x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> Variable:
+def average(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
     """As `sum`: the mean over `axis`, or over everything."""
     x = as_variable(x)
     y = sum(x, axis, keepdims)
@@ -804,15 +791,7 @@ class BatchNorm(Derived):
         averages = tensor(self.avg_mean), tensor(self.avg_var)
         mean, var = alike = [t.to(x.dtype) for t in averages]  # the same tensors where they are
         y = rl.batch_norm(  # takes eps=0 in training, too, as the book's does
-            rows,
-            gamma.to(x.dtype),
-            beta.to(x.dtype),
-            mean,
-            var,
-            Config.train,
-            1 - self.decay,
-            self.eps,
-            True,
+            rows, gamma.to(x.dtype), beta.to(x.dtype), mean, var, Config.train, 1 - self.decay, self.eps, True
         )
         for t, learnt in zip(averages, alike):
             if learnt is not t and Config.train:
@@ -821,13 +800,7 @@ class BatchNorm(Derived):
 
 
 def batch_norm(
-    x: Operand,
-    gamma: Operand,
-    beta: Operand,
-    mean: Array,
-    var: Array,
-    decay: float = 0.9,
-    eps: float = 2e-5,
+    x: Operand, gamma: Operand, beta: Operand, mean: Array, var: Array, decay: float = 0.9, eps: float = 2e-5
 ) -> Variable:
     """Each channel (axis 1) brought to mean 0 and variance 1, then scaled by gamma, shifted by beta.
 

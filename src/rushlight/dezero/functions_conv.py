@@ -57,9 +57,7 @@ class Conv2d(Function):
         return gx, gW, gb
 
 
-def conv2d(
-    x: Operand, W: Operand, b: Operand | None = None, stride: Pair = 1, pad: Pair = 0
-) -> Variable:
+def conv2d(x: Operand, W: Operand, b: Operand | None = None, stride: Pair = 1, pad: Pair = 0) -> Variable:
     """The cross-correlation of x with W (out, in, height, width).
 
     Args:
@@ -79,9 +77,7 @@ def conv2d(
 class Deconv2d(Function):
     """See `deconv2d`: the Function that it calls."""
 
-    def __init__(
-        self, stride: Pair = 1, pad: Pair = 0, outsize: tuple[int, int] | None = None
-    ) -> None:
+    def __init__(self, stride: Pair = 1, pad: Pair = 0, outsize: tuple[int, int] | None = None) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
         self.outsize = outsize
@@ -91,8 +87,7 @@ class Deconv2d(Function):
         size: Any = self.outsize
         if size is None:
             size = [
-                get_deconv_outsize(n, k, s, p)
-                for n, k, s, p in zip(x.shape[2:], W.shape[2:], self.stride, self.pad)
+                get_deconv_outsize(n, k, s, p) for n, k, s, p in zip(x.shape[2:], W.shape[2:], self.stride, self.pad)
             ]
         shape = (x.shape[0], W.shape[1], *pair(tuple(size)))
         y = later(conv_grad_input, x, W, x_shape=shape, **_how(self.stride, self.pad))
@@ -159,9 +154,7 @@ class Conv2DGradW(Function):
         return gx, ggy
 
 
-def conv2d_simple(
-    x: Any, W: Any, b: Operand | None = None, stride: Any = 1, pad: Any = 0
-) -> Variable:
+def conv2d_simple(x: Any, W: Any, b: Operand | None = None, stride: Any = 1, pad: Any = 0) -> Variable:
     """As `conv2d`, by one matrix product of the windows."""
     x, W = as_variable(x), as_variable(W)
     n, oc = x.shape[0], W.shape[0]
@@ -199,9 +192,7 @@ class Pooling(Function):
         return y
 
     def _pool(self, x: Any) -> Any:
-        return nn.max_pool2d(
-            _padded(x, self.pad), self.kernel_size, self.stride, return_indices=True
-        )
+        return nn.max_pool2d(_padded(x, self.pad), self.kernel_size, self.stride, return_indices=True)
 
     def padded_shape(self) -> tuple[int, ...]:
         """The shape of the picture that `indexes` count in."""
@@ -291,9 +282,7 @@ def average_pooling(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair =
 # -- windows --------------------------------------------------------------------------------------
 
 
-def im2col_array(
-    img: Array, kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool = True
-) -> Any:
+def im2col_array(img: Array, kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool = True) -> Any:
     """The windows of pictures (N, C, H, W) as (N, C, KH, KW, OH, OW), or one window in each row."""
     kernel, step, border = pair(kernel_size), pair(stride), pair(pad)
     n, c = img.shape[:2]
@@ -304,12 +293,7 @@ def im2col_array(
 
 
 def col2im_array(
-    col: Array,
-    img_shape: tuple[int, ...],
-    kernel_size: Pair,
-    stride: Pair,
-    pad: Pair,
-    to_matrix: bool = True,
+    col: Array, img_shape: tuple[int, ...], kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool = True
 ) -> Any:
     """Windows added up where they came from: the adjoint of `im2col_array`."""
     kernel, step, border = pair(kernel_size), pair(stride), pair(pad)
@@ -342,12 +326,7 @@ class Col2im(Function):
     """See `col2im`: the Function that it calls."""
 
     def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        kernel_size: Pair,
-        stride: Pair,
-        pad: Pair,
-        to_matrix: bool,
+        self, input_shape: tuple[int, ...], kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool
     ) -> None:
         self.input_shape = input_shape
         self.kernel_size = kernel_size
@@ -363,9 +342,7 @@ class Col2im(Function):
         return im2col(gy, self.kernel_size, self.stride, self.pad, self.to_matrix)
 
 
-def im2col(
-    x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0, to_matrix: bool = True
-) -> Variable:
+def im2col(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0, to_matrix: bool = True) -> Variable:
     """The windows of x, one in each row, or as (N, C, KH, KW, OH, OW).
 
     Args:
@@ -386,12 +363,7 @@ def im2col(
 
 
 def col2im(
-    x: Operand,
-    input_shape: tuple[int, ...],
-    kernel_size: Pair,
-    stride: Pair = 1,
-    pad: Pair = 0,
-    to_matrix: bool = True,
+    x: Operand, input_shape: tuple[int, ...], kernel_size: Pair, stride: Pair = 1, pad: Pair = 0, to_matrix: bool = True
 ) -> Variable:
     """Windows added up into pictures of `input_shape`.
 

@@ -126,9 +126,7 @@ def _reference(value: object) -> Any:
         return lambda: value
 
 
-def _random(
-    shape: tuple[int, ...], fan_in: int, dtype: np.typing.DTypeLike, xp: ArrayModule
-) -> Any:
+def _random(shape: tuple[int, ...], fan_in: int, dtype: np.typing.DTypeLike, xp: ArrayModule) -> Any:
     """Normal numbers of variance 1 / fan_in, drawn by np.random."""
     return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
 
@@ -175,11 +173,7 @@ class Linear(Layer):
     """
 
     def __init__(
-        self,
-        out_size: int,
-        nobias: bool = False,
-        dtype: np.typing.DTypeLike = np.float32,
-        in_size: Any = None,
+        self, out_size: int, nobias: bool = False, dtype: np.typing.DTypeLike = np.float32, in_size: Any = None
     ) -> None:
         super().__init__()
         self.in_size = in_size

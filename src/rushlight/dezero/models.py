@@ -72,9 +72,7 @@ class MLP(Model):
         (5, 1)
     """
 
-    def __init__(
-        self, fc_output_sizes: Sequence[int], activation: Callable[[Any], Any] = F.sigmoid
-    ) -> None:
+    def __init__(self, fc_output_sizes: Sequence[int], activation: Callable[[Any], Any] = F.sigmoid) -> None:
         super().__init__()
         self.activation = activation
         self.layers: list[Any] = []
@@ -166,9 +164,7 @@ class ResNet(Model):
     def __init__(self, n_layers: int = 152, pretrained: bool = False) -> None:
         super().__init__()
         if n_layers not in self._DEPTHS:
-            raise ValueError(
-                f"The n_layers argument should be 50, 101 or 152, but {n_layers} was given."
-            )
+            raise ValueError(f"The n_layers argument should be 50, 101 or 152, but {n_layers} was given.")
         n2, n3, n4, n5 = self._DEPTHS[n_layers]
         self.conv1 = L.Conv2d(64, 7, 2, 3)
         self.bn1 = L.BatchNorm()
@@ -264,12 +260,7 @@ class BottleneckA(Layer):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        mid_channels: int,
-        out_channels: int,
-        stride: int = 2,
-        downsample_fb: bool = False,
+        self, in_channels: int, mid_channels: int, out_channels: int, stride: int = 2, downsample_fb: bool = False
     ) -> None:
         super().__init__()
         # Facebook's networks take the stride in the 3x3 convolution, the paper's in the first one.

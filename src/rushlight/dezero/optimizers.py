@@ -302,9 +302,7 @@ class Adam(_Fused):
     states = 2
     flags = {"maximize": False, "decoupled": False}
 
-    def __init__(
-        self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
-    ) -> None:
+    def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
         super().__init__()
         self.t = 0
         self.alpha = alpha

@@ -161,12 +161,7 @@ def numerical_grad(f: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> 
 
 
 def gradient_check(
-    f: Callable[..., Any],
-    x: Operand,
-    *args: Any,
-    rtol: float = 1e-4,
-    atol: float = 1e-5,
-    **kwargs: Any,
+    f: Callable[..., Any], x: Operand, *args: Any, rtol: float = 1e-4, atol: float = 1e-5, **kwargs: Any
 ) -> bool:
     """Whether backward agrees with central differences, in float64; prints both if not."""
     x = as_variable(x)

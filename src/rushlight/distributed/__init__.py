@@ -27,13 +27,7 @@ from .collectives import (
     scatter,
 )
 from .compare import DebugLevel
-from .errors import (
-    DistBackendError,
-    DistError,
-    DistNetworkError,
-    DistQueueEmptyError,
-    DistStoreError,
-)
+from .errors import DistBackendError, DistError, DistNetworkError, DistQueueEmptyError, DistStoreError
 from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup
 from .lifecycle import (
     DEFAULT_BACKENDS,
@@ -123,9 +117,7 @@ class Backend(str):
 
 
 # In a source tree PyTorch's paths to what lies above this package are beside it, see rushlight/__init__.py.
-__path__ += [
-    f"{folder}/distributed" for folder in sys.modules[__package__.partition(".")[0]].__path__[1:]
-]
+__path__ += [f"{folder}/distributed" for folder in sys.modules[__package__.partition(".")[0]].__path__[1:]]
 _MODULES = (
     "algorithms", "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
     "optim", "pipelining", "rpc", "run", "tensor",
@@ -160,6 +152,4 @@ def supports_complex(reduceOp: Any) -> bool:
         >>> torch.distributed.supports_complex(torch.distributed.ReduceOp.MAX)
         False
     """
-    return reduceOp not in (
-        ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR,
-    )  # fmt: skip
+    return reduceOp not in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)

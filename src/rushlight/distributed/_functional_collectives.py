@@ -36,9 +36,7 @@ def all_gather_tensor(self: Tensor, gather_dim: int, group: Any = None, tag: str
     return cat(list(functional.all_gather(self, group_of(group))), gather_dim)
 
 
-def reduce_scatter_tensor(
-    self: Tensor, reduceOp: str, scatter_dim: int, group: Any = None, tag: str = ""
-) -> Tensor:
+def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: Any = None, tag: str = "") -> Tensor:
     """This rank's share, along a dim, of the reduction of all ranks' tensors."""
     of = group_of(group)
     if self.shape[scatter_dim] % of.size():
@@ -55,9 +53,7 @@ def all_to_all_single(
     """Rank r gets the r-th part, along the first dim, of every rank's tensor."""
     rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
     shaped = self.new_empty((rows, *self.shape[1:]))
-    return functional.all_to_all_single(
-        shaped, self, output_split_sizes, input_split_sizes, group_of(group)
-    )
+    return functional.all_to_all_single(shaped, self, output_split_sizes, input_split_sizes, group_of(group))
 
 
 all_to_all_single_autograd = all_to_all_single

@@ -7,8 +7,8 @@ from ..base.refusal import absent_classes
 __all__ = ["classes"]
 
 _INSTEAD = {
-    "checkpoint.hf_storage": "torch.distributed.checkpoint.save writes all ranks' parts; gather them with get_model_state_dict(full_state_dict=True) for safetensors.",
-}  # fmt: skip
+    "checkpoint.hf_storage": "torch.distributed.checkpoint.save writes all ranks' parts; gather them with get_model_state_dict(full_state_dict=True) for safetensors."
+}
 
 
 def classes(module: str, *names: str) -> dict[str, type]:

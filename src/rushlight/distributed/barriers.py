@@ -17,9 +17,7 @@ __all__ = ["barrier", "monitored_barrier"]
 _ARRIVED, _ANSWER = 32001, 32002  # tags that messages of users do not have
 
 
-def barrier(
-    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None
-) -> Work | None:
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
     """Wait until all ranks of the group are here.
 
     Args:
@@ -134,8 +132,7 @@ def _receive_all(of: ProcessGroup, number: int, limit: float, wait_all: bool) ->
             )
         raise RuntimeError(
             f"[Rank {of.world.rank}]: Rank {missing[0]} failed to pass monitoredBarrier in "
-            f"{limit * 1000:.0f} ms"
-            + (f" (and ranks {', '.join(map(str, missing[1:]))})" if missing[1:] else "")
+            f"{limit * 1000:.0f} ms" + (f" (and ranks {', '.join(map(str, missing[1:]))})" if missing[1:] else "")
         )
 
     wait_until(all_here, limit, lambda: of.world.alive("monitored_barrier", of.ranks), late)

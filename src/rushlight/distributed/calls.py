@@ -87,9 +87,7 @@ def _gpu_engine(group: ProcessGroup, a: Any) -> Any:
         return group.engine("cuda")
 
 
-def _perform(
-    group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any], watched: Sequence[Any] = ()
-) -> None:
+def _perform(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any], watched: Sequence[Any] = ()) -> None:
     """The exchange itself, perhaps in the group's thread; a profiler of the thread that asked for it is told."""
     begin = time.perf_counter()
     on_host = isinstance(_some(arrays), np.ndarray)
@@ -191,10 +189,7 @@ _END = Kernel("collective_end", _finish, mutates=(0,))
 
 
 def collective(
-    group: ProcessGroup,
-    call: CollectiveCall,
-    tensors: Sequence[Tensor | None],
-    async_op: bool = False,
+    group: ProcessGroup, call: CollectiveCall, tensors: Sequence[Tensor | None], async_op: bool = False
 ) -> Work | None:
     """Do a collective over tensors; the first is written. With `async_op` a work to wait for."""
     if _between_parts(group, call, tensors):
@@ -216,9 +211,7 @@ def collective(
     return work
 
 
-def _between_parts(
-    group: ProcessGroup, call: CollectiveCall, tensors: Sequence[Tensor | None]
-) -> bool:
+def _between_parts(group: ProcessGroup, call: CollectiveCall, tensors: Sequence[Tensor | None]) -> bool:
     """Whether a compiled step must stop for this: MPI works on the host, a CUDA graph cannot wait for it."""
     if not here.listeners or group.size() == 1:
         return False

@@ -48,9 +48,7 @@ class _ThenCopied(Work):
         return self._work.exception()
 
 
-def into_list(
-    work: Work | None, targets: Sequence[Tensor], rows: Tensor, async_op: bool
-) -> Work | None:
+def into_list(work: Work | None, targets: Sequence[Tensor], rows: Tensor, async_op: bool) -> Work | None:
     if async_op and work is not None:
         return _ThenCopied(work, targets, rows)
     copied(targets, rows)
@@ -91,9 +89,7 @@ def _same_dtype(*tensors: Tensor) -> None:
     first = tensors[0].dtype
     for t in tensors[1:]:
         if t.dtype != first:
-            raise ValueError(
-                f"Invalid usage of tensors with different dtypesFound {first} and  {t.dtype}"
-            )
+            raise ValueError(f"Invalid usage of tensors with different dtypesFound {first} and  {t.dtype}")
 
 
 def _reduction(op: Any, tensor: Tensor) -> ReduceOp:
@@ -107,14 +103,12 @@ def _outside(group: Any, name: str) -> bool:
     if not_in(group):
         import warnings
 
-        warnings.warn(f"Running {name} on global rank which does not belong to the given group.", stacklevel=3)  # fmt: skip
+        warnings.warn(f"Running {name} on global rank which does not belong to the given group.", stacklevel=3)
         return True
     return False
 
 
-def all_reduce(
-    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Every rank's tensor becomes the reduction of all.
 
     Args:
@@ -158,11 +152,7 @@ def all_reduce_coalesced(
 
 
 def broadcast(
-    tensor: Tensor,
-    src: int | None = None,
-    group: Any = None,
-    async_op: bool = False,
-    group_src: int | None = None,
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
     """Every rank's tensor becomes that of rank `src`.
 
@@ -221,9 +211,7 @@ def _length(tensors: Sequence[Any], of: ProcessGroup, name: str) -> None:
         )
 
 
-def all_gather(
-    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """All ranks' tensors, in the order of the ranks, into a list; shapes may differ as in the list.
 
     Args:
@@ -249,15 +237,11 @@ def all_gather(
     if any(t.shape != tensor.shape for t in targets):
         return _uneven(of, targets, tensor, async_op)
     rows = rows_for(of.size(), tensor)
-    work = collective(
-        of, CollectiveCall(of.group_name, "all_gather"), [rows, tensor.detach()], async_op
-    )
+    work = collective(of, CollectiveCall(of.group_name, "all_gather"), [rows, tensor.detach()], async_op)
     return into_list(work, targets, rows, async_op)
 
 
-def _uneven(
-    of: ProcessGroup, targets: Sequence[Tensor], tensor: Tensor, async_op: bool
-) -> Work | None:
+def _uneven(of: ProcessGroup, targets: Sequence[Tensor], tensor: Tensor, async_op: bool) -> Work | None:
     """Tensors of different sizes: every rank sends all of its own to everybody."""
     if targets[of.rank()].numel() != tensor.numel():
         raise RuntimeError(
@@ -267,19 +251,14 @@ def _uneven(
     sizes = tuple(t.numel() for t in targets)
     sent = stacked([tensor.detach().reshape(-1)] * of.size()).reshape(-1)
     out = empty((sum(sizes),), dtype=tensor.dtype, device=tensor.device)
-    call = CollectiveCall(
-        of.group_name, "all_to_all", received=sizes, sent=(tensor.numel(),) * of.size()
-    )
+    call = CollectiveCall(of.group_name, "all_to_all", received=sizes, sent=(tensor.numel(),) * of.size())
     work = collective(of, call, [out, sent], async_op)
     rows: Any = out.split(list(sizes))
     return into_list(work, targets, rows, async_op)
 
 
 def all_gather_coalesced(
-    output_tensor_lists: list[list[Tensor]],
-    input_tensor_list: list[Tensor],
-    group: Any = None,
-    async_op: bool = False,
+    output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`all_gather` of several tensors.
 
@@ -412,17 +391,11 @@ def scatter(
     elif sources:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     rows = stacked(sources) if sources else None
-    return collective(
-        of, CollectiveCall(of.group_name, "scatter", root=root), [tensor, rows], async_op
-    )
+    return collective(of, CollectiveCall(of.group_name, "scatter", root=root), [tensor, rows], async_op)
 
 
 def reduce_scatter(
-    output: Tensor,
-    input_list: list[Tensor],
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
-    async_op: bool = False,
+    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Each rank gets the reduction of all ranks' entries with its number.
 
@@ -454,11 +427,7 @@ def reduce_scatter(
 
 
 def reduce_scatter_tensor(
-    output: Tensor,
-    input: Tensor,
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
-    async_op: bool = False,
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Each rank gets its share, by number, of the reduction of all ranks' tensors.
 
@@ -541,10 +510,7 @@ def _split(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> tuple[int
 
 
 def all_to_all(
-    output_tensor_list: list[Tensor],
-    input_tensor_list: list[Tensor],
-    group: Any = None,
-    async_op: bool = False,
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Rank r gets the r-th tensor of every rank's list.
 
@@ -572,9 +538,7 @@ def all_to_all(
         sent = empty((sum(t.numel() for t in sources),), dtype=out.dtype, device=out.device)
         for row, t in zip(sent.split([t.numel() for t in sources]), sources):
             row.copy_(t.reshape(-1))
-    call = CollectiveCall(
-        of.group_name, "all_to_all", received=received, sent=tuple(t.numel() for t in sources)
-    )
+    call = CollectiveCall(of.group_name, "all_to_all", received=received, sent=tuple(t.numel() for t in sources))
     work = collective(of, call, [out, sent], async_op)
     rows: Any = out.split(list(received))
     return into_list(work, targets, rows, async_op)

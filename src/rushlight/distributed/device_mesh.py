@@ -85,8 +85,7 @@ class DeviceMesh:
         world = group_of()
         if self._ranks.size > world.size():
             raise RuntimeError(
-                f"Mesh should not be bigger than default world size {world.size()}, but found "
-                f"{self._ranks.size} ranks!"
+                f"Mesh should not be bigger than default world size {world.size()}, but found {self._ranks.size} ranks!"
             )
         if self._ranks.ndim == 1 and list(self._ranks) == world.ranks:
             return [world]
@@ -98,9 +97,7 @@ class DeviceMesh:
         return groups
 
     @classmethod
-    def from_group(
-        cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None
-    ) -> DeviceMesh:
+    def from_group(cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None) -> DeviceMesh:
         """A mesh over groups that exist."""
         if isinstance(group, ProcessGroup):
             return cls(device_type, group.ranks, mesh_dim_names=mesh_dim_names, _groups=[group])
@@ -184,10 +181,10 @@ class DeviceMesh:
             return joined[wanted[0]]
         if any(n not in self.mesh_dim_names for n in wanted):
             valid = [*self.mesh_dim_names, *joined]
-            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Valid mesh_dim_names are {valid}.")  # fmt: skip
+            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Valid mesh_dim_names are {valid}.")
         dims = [self._dim(n) for n in wanted]
         if dims != sorted(dims):
-            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Mesh dim indices should be in ascending order.")  # fmt: skip
+            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Mesh dim indices should be in ascending order.")
         here = self.get_coordinate() or (0,) * self.ndim
         index = tuple(slice(None) if d in dims else here[d] for d in range(self.ndim))
         return DeviceMesh(
@@ -204,8 +201,7 @@ class DeviceMesh:
             return self
         if root.mesh_dim_names and name in root.mesh_dim_names:
             raise ValueError(
-                f"{name} already exists for submesh of the {root}. "
-                "Please specify another valid mesh_dim_name."
+                f"{name} already exists for submesh of the {root}. Please specify another valid mesh_dim_name."
             )
         if name in root._flattened:
             return root._flattened[name]
@@ -255,9 +251,9 @@ def rebuilt_mesh(device_type: Any, ranks: Any, names: Any) -> DeviceMesh:
     Raises:
         ValueError: if the three do not describe a mesh.
     """
-    sound = type(device_type) is str and type(ranks) is list and (names is None or type(names) is tuple)  # fmt: skip
+    sound = type(device_type) is str and type(ranks) is list and (names is None or type(names) is tuple)
     array = np.asarray(ranks if sound else None)  # lists of different lengths raise a ValueError
-    if array.dtype.kind != "i" or array.size == 0 or array.ndim > 32 or np.unique(array).size != array.size:  # fmt: skip
+    if array.dtype.kind != "i" or array.size == 0 or array.ndim > 32 or np.unique(array).size != array.size:
         raise ValueError("this does not describe a mesh of ranks")
     if names is not None and (len(names) != array.ndim or any(type(n) is not str for n in names)):
         raise ValueError("this does not describe the names of a mesh's dims")

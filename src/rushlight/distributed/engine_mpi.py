@@ -183,9 +183,7 @@ class MpiEngine:
         given = None if a is None else self._shares(a)
         self._wait(self.comm.Iscatter(given, self._bytes(out), root), "scatter")
 
-    def all_to_all(
-        self, out: np.ndarray, a: np.ndarray, received: Sequence[int], sent: Sequence[int]
-    ) -> None:
+    def all_to_all(self, out: np.ndarray, a: np.ndarray, received: Sequence[int], sent: Sequence[int]) -> None:
         """Elements `sent[r]` of the flat `a` go to rank r, which has room for them in its `out`."""
         self._busy = False  # ranks may send different amounts: they cannot agree on what is large
         call = self.comm.Ialltoallv(self._counted(a, sent), self._counted(out, received))

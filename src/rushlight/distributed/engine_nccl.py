@@ -69,16 +69,12 @@ class NcclEngine:
     def reduce(self, a: Any, root: int, op: ReduceOp) -> None:
         mine = self._scaled(a, op)
         count, dtype = self._numbers(a)
-        self.comm.reduce(
-            mine.data.ptr, a.data.ptr, count, dtype, self._op(a, op), root, self._stream()
-        )
+        self.comm.reduce(mine.data.ptr, a.data.ptr, count, dtype, self._op(a, op), root, self._stream())
 
     def reduce_scatter(self, out: Any, a: Any, op: ReduceOp) -> None:
         mine = self._scaled(a, op)
         count, dtype = self._numbers(out)
-        self.comm.reduceScatter(
-            mine.data.ptr, out.data.ptr, count, dtype, self._op(a, op), self._stream()
-        )
+        self.comm.reduceScatter(mine.data.ptr, out.data.ptr, count, dtype, self._op(a, op), self._stream())
 
     # -- moves, counted in bytes ------------------------------------------------------------------
 

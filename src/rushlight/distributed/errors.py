@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DistBackendError", "DistError", "DistNetworkError", "DistQueueEmptyError", "DistStoreError",
-]  # fmt: skip
+__all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistQueueEmptyError", "DistStoreError"]
 
 
 class DistError(RuntimeError):

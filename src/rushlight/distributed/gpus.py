@@ -98,9 +98,7 @@ def through_the_host(run: Any, arrays: list[Any]) -> None:
             hosts.append(host)
             continue
         raw = cupy.ascontiguousarray(a)
-        cupy.cuda.runtime.memcpyAsync(
-            host.__array_interface__["data"][0], raw.data.ptr, raw.nbytes, 2, stream.ptr
-        )
+        cupy.cuda.runtime.memcpyAsync(host.__array_interface__["data"][0], raw.data.ptr, raw.nbytes, 2, stream.ptr)
         hosts.append(host)
     stream.synchronize()
     run(hosts)
@@ -111,8 +109,6 @@ def through_the_host(run: Any, arrays: list[Any]) -> None:
 
 def _upload(cupy: Any, a: Any, host: np.ndarray, stream: Any) -> None:
     into = a if a.flags.c_contiguous else cupy.empty(a.shape, a.dtype)
-    cupy.cuda.runtime.memcpyAsync(
-        into.data.ptr, host.__array_interface__["data"][0], host.nbytes, 1, stream.ptr
-    )
+    cupy.cuda.runtime.memcpyAsync(into.data.ptr, host.__array_interface__["data"][0], host.nbytes, 1, stream.ptr)
     if into is not a:
         cupy.copyto(a, into)

@@ -87,13 +87,7 @@ class ProcessGroup:
     """
 
     def __init__(
-        self,
-        world: World,
-        ranks: Sequence[int],
-        name: str,
-        backend: str,
-        timeout: datetime.timedelta,
-        comm: Any = None,
+        self, world: World, ranks: Sequence[int], name: str, backend: str, timeout: datetime.timedelta, comm: Any = None
     ) -> None:
         self.world = world
         self.ranks = list(ranks)
@@ -164,9 +158,7 @@ class ProcessGroup:
         """Wait for one of MPI's requests; an error names the ranks that did not come."""
         self.wait_until(request.Test, doing, None, busy)
 
-    def wait_until(
-        self, done: Callable[[], bool], doing: str, limit: Any = None, busy: bool = False
-    ) -> None:
+    def wait_until(self, done: Callable[[], bool], doing: str, limit: Any = None, busy: bool = False) -> None:
         """Wait until `done()` says so; an error after `limit` seconds names the ranks that did not come."""
         limit = seconds(limit, self.timeout)
         number = self.number
@@ -280,8 +272,7 @@ def group_of(group: Any = None) -> ProcessGroup:
     if group is None:
         if GroupMember.WORLD is None:
             raise ValueError(
-                "Default process group has not been initialized, please make sure to call "
-                "init_process_group."
+                "Default process group has not been initialized, please make sure to call init_process_group."
             )
         return GroupMember.WORLD
     if isinstance(group, ProcessGroup):

@@ -188,9 +188,7 @@ def init_process_group(
 
 def _check_timeout(timeout: Any) -> None:
     if timeout is not None and not isinstance(timeout, datetime.timedelta):
-        raise TypeError(
-            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
-        )
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
 
 
 def _bind(device_id: Any) -> None:
@@ -302,7 +300,7 @@ def _check_ranks(ranks: list[int], size: int) -> None:
         )
     for r in ranks:
         if not 0 <= r < size:
-            raise ValueError(f"Rank {r} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")  # fmt: skip
+            raise ValueError(f"Rank {r} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
 
 
 def _local_comm(parent: ProcessGroup, ranks: list[int]) -> Any:
@@ -341,13 +339,9 @@ def new_subgroups(
     if size <= 0:
         raise ValueError(f"The arg 'group_size' ({size}) must be positive")
     if world.size() < size:
-        raise ValueError(
-            f"The arg 'group_size' ({size}) must not exceed the world size ({world.size()})"
-        )
+        raise ValueError(f"The arg 'group_size' ({size}) must not exceed the world size ({world.size()})")
     if world.size() % size:
-        raise ValueError(
-            f"The world size ({world.size()}) must be divisible by 'group_size={size}'"
-        )
+        raise ValueError(f"The world size ({world.size()}) must be divisible by 'group_size={size}'")
     parts = [world.ranks[i : i + size] for i in range(0, world.size(), size)]
     return new_subgroups_by_enumeration(parts, timeout, backend)
 

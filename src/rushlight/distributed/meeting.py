@@ -33,9 +33,7 @@ _ON_ITS_WAY_S = 2.0
 class Presence:
     """One connection that stays open while the rank lives, and a thread that listens to it."""
 
-    def __init__(
-        self, store: TCPStore, rank: int, server: int | None, progress: Callable[[], dict[str, Any]]
-    ) -> None:
+    def __init__(self, store: TCPStore, rank: int, server: int | None, progress: Callable[[], dict[str, Any]]) -> None:
         self.store, self.rank = store, rank
         self._server = server  # the rank that serves the store, if one of them does
         self.gone: dict[int, str] = {}
@@ -94,14 +92,11 @@ class Presence:
         gone = {r: why for r, why in self.gone.items() if r != self.rank}
         # what a rank sent before it ended may still be on its way
         late = time.monotonic() - _ON_ITS_WAY_S
-        gone |= {
-            r: "its script has ended" for r, at in self.left.items() if r in ranks and at < late
-        }
+        gone |= {r: "its script has ended" for r, at in self.left.items() if r in ranks and at < late}
         if gone:
             who = ", ".join(f"rank {r} ({why})" for r, why in sorted(gone.items()))
             raise DistBackendError(
-                f"[Rank {self.rank}] {doing} cannot end: {who} is gone. Start the job again from its "
-                "last checkpoint."
+                f"[Rank {self.rank}] {doing} cannot end: {who} is gone. Start the job again from its last checkpoint."
             )
 
     def where(self) -> dict[str, Any]:
@@ -117,9 +112,7 @@ class Presence:
             self.tell("bye")
             until = time.monotonic() + _ON_ITS_WAY_S
             while self.rank not in self.left and not self.broken and time.monotonic() < until:
-                time.sleep(
-                    0.001
-                )  # the store may end with this process: the others have to know before
+                time.sleep(0.001)  # the store may end with this process: the others have to know before
 
 
 class _End:
@@ -205,12 +198,8 @@ class Meeting:
             import mpi4py
 
             sends.watch()
-            mpi4py.rc.initialize = (
-                False  # importing it would keep all threads from running meanwhile
-            )
-            mpi4py.rc.finalize = (
-                False  # a rank that failed must not wait for the others: leave_well
-            )
+            mpi4py.rc.initialize = False  # importing it would keep all threads from running meanwhile
+            mpi4py.rc.finalize = False  # a rank that failed must not wait for the others: leave_well
             from mpi4py import MPI
 
             _begin(MPI)
@@ -333,7 +322,7 @@ def meet(
             f"init_process_group: world_size is {size}, but mpiexec started {mpi.COMM_WORLD.Get_size()} processes. Start "
             "as many as the script asks for. (Who imports mpi4py.MPI before this call starts MPI for this process "
             "alone: start the script by `rushlight launch`.)"
-        )  # fmt: skip
+        )
     comm = mpi.COMM_WORLD.Split(0, rank)
     world = World(rank, size, store)
     _be_present(world, comm)

@@ -24,9 +24,7 @@ class Mpiexec(NamedTuple):
     kind: str
     version: str
 
-    def command(
-        self, count: int, hostfile: str | None = None, per_host: int | None = None
-    ) -> list[str]:
+    def command(self, count: int, hostfile: str | None = None, per_host: int | None = None) -> list[str]:
         """The beginning of a command that starts `count` ranks."""
         if self.kind == "mpich":
             return self._mpich(count, hostfile, per_host)
@@ -82,19 +80,13 @@ def find() -> Mpiexec | None:
         return None
     try:
         told = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            stdin=subprocess.DEVNULL,
+            [path, "--version"], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
     words = told.split()
     if "HYDRA" in told:
-        return Mpiexec(
-            path, "mpich", words[words.index("Version:") + 1] if "Version:" in words else ""
-        )
+        return Mpiexec(path, "mpich", words[words.index("Version:") + 1] if "Version:" in words else "")
     if "Open MPI" in told or "OpenRTE" in told:
         numbers = [w for w in words if w[:1].isdigit()]
         return Mpiexec(path, "openmpi", numbers[0] if numbers else "")
@@ -116,7 +108,7 @@ def place() -> RankPlace | None:
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
         ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
         ("PMIX_RANK", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE"),
-    ):  # fmt: skip
+    ):
         values = [launcher(name) for name in (rank, size, local, local_size)]
         if values[0] is not None and values[1] is not None:
             first, whole = int(values[0]), int(values[1])

@@ -60,7 +60,7 @@ class Neighbours:
         # Another host has processes of the same numbers: only a neighbour holds what it says it holds.
         secret, read = np.array([secrets.randbits(62)]), np.zeros(1, np.int64)
         held, places, into = tell(int(secret[0])), tell(secret.ctypes.data), read.ctypes.data
-        reached = all(self._read(r, into, at, 8) and read[0] == held[r] for r, at in enumerate(places))  # fmt: skip
+        reached = all(self._read(r, into, at, 8) and read[0] == held[r] for r, at in enumerate(places))
         self.all_reached = all(tell(int(reached)))
 
     def _move(self, call: int, rank: int, here: int, there: int, size: int) -> bool:
@@ -90,7 +90,7 @@ class Neighbours:
 
     def _share(
         self, a: np.ndarray, first: int, end: int, op: ReduceOp, to: Sequence[int], out: np.ndarray | None = None
-    ) -> list[int]:  # fmt: skip
+    ) -> list[int]:
         """Reduce a[first:end] of all ranks, for the ranks `to` and into `out`; how each rank's share has ended."""
         try:
             places = self._tell(a.ctypes.data)
@@ -108,7 +108,7 @@ class Neighbours:
     ) -> int:  # fmt: skip
         unit, mine = a.itemsize, places[self.rank]
         given, total = self._buffers[:, : _PIECE // unit * unit].view(a.dtype)
-        buffer, others = given.ctypes.data, [(self.rank + k) % self.size for k in range(1, self.size)]  # fmt: skip
+        buffer, others = given.ctypes.data, [(self.rank + k) % self.size for k in range(1, self.size)]
 
         def parts(own: np.ndarray, at: int) -> Iterator[np.ndarray]:
             yield own
@@ -128,6 +128,6 @@ class Neighbours:
                 return _NOT_REACHED if begin == first else _BROKEN
             sum_at = mine + at if into is own else total.ctypes.data
             for rank in to:
-                if rank != self.rank and not self._write(rank, sum_at, places[rank] + at, own.nbytes):  # fmt: skip
+                if rank != self.rank and not self._write(rank, sum_at, places[rank] + at, own.nbytes):
                     return _BROKEN
         return _DONE

@@ -102,7 +102,7 @@ def gather_object(
     if here and not object_gather_list:
         raise ValueError("Argument ``object_gather_list`` must be specified on destination rank.")
     if not here and object_gather_list:
-        raise ValueError("Argument ``object_gather_list`` must NOT be specified on non-destination ranks.")  # fmt: skip
+        raise ValueError("Argument ``object_gather_list`` must NOT be specified on non-destination ranks.")
     mine = _packed(obj)
     sizes = _sizes_of(of, mine.numel())
     padded = _room(max(sizes))
@@ -115,11 +115,7 @@ def gather_object(
 
 
 def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Any = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
     """Every rank's list becomes that of rank `src`; the lists are equally long.
 
@@ -177,7 +173,7 @@ def scatter_object_list(
         ['a']
     """
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
-        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")  # fmt: skip
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     if not_in(group):
         return
     of = group_of(group)
@@ -185,7 +181,7 @@ def scatter_object_list(
     here = of.rank() == root
     given = scatter_object_input_list if here else None
     if here and (given is None or len(given) != of.size()):
-        raise ValueError("Expected argument scatter_object_input_list to be a list of one object per rank.")  # fmt: skip
+        raise ValueError("Expected argument scatter_object_input_list to be a list of one object per rank.")
     packed = [_packed(o) for o in given or []]
     sizes = _numbers([p.numel() for p in packed] if here else [0] * of.size())
     broadcast(sizes, group=of, group_src=root)

@@ -27,11 +27,7 @@ _yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 def wait_until(
-    done: Callable[[], bool],
-    limit: float,
-    alive: Callable[[], None],
-    late: Callable[[], Any],
-    busy: bool = False,
+    done: Callable[[], bool], limit: float, alive: Callable[[], None], late: Callable[[], Any], busy: bool = False
 ) -> None:
     """Call `done` until it is true; `alive` raises when a rank died, `late` when time is up."""
     if done():

@@ -72,9 +72,7 @@ while mine and lives(mine):
 _TOLD = 'exec "$RUSHLIGHT_PYTHON" -I -S -c "$0" "$RUSHLIGHT_FOLDER" "$RUSHLIGHT_PID"'
 
 
-def take(
-    rank: int, size: int, store: Store, gpus: list[str] | None = None, nth: int = 0
-) -> Store | None:
+def take(rank: int, size: int, store: Store, gpus: list[str] | None = None, nth: int = 0) -> Store | None:
     """Take a place for rank `rank` in an MPI world of `size`; afterwards MPI can be started in this process.
 
     `gpus` are those that NCCL could use. Where every rank can have one of its own no MPI is needed: what they have to
@@ -141,7 +139,7 @@ def _wires() -> dict[str, str]:
     ports = _ports()
     if ports:
         first, last = ports
-        told |= {"FI_TCP_PORT_LOW_RANGE": first, "FI_TCP_PORT_HIGH_RANGE": last}  # fmt: skip
+        told |= {"FI_TCP_PORT_LOW_RANGE": first, "FI_TCP_PORT_HIGH_RANGE": last}
         told |= {"UCX_TCP_PORT_RANGE": f"{first}-{last}"}
     return {name: value for name, value in told.items() if launcher(name) is None}
 
@@ -153,7 +151,7 @@ def _ports() -> tuple[str, str] | None:
         return None
     first, dash, last = text.partition("-")
     if not (dash and first.isdigit() and last.isdigit() and 1024 <= int(first) < int(last) < 65536):
-        raise ValueError(f"RUSHLIGHT_PORTS must be FIRST-LAST, two ports from 1024 to 65535, got {text!r}")  # fmt: skip
+        raise ValueError(f"RUSHLIGHT_PORTS must be FIRST-LAST, two ports from 1024 to 65535, got {text!r}")
     return first, last
 
 
@@ -162,20 +160,12 @@ def _ports() -> tuple[str, str] | None:
 
 def _arrive(rank: int, size: int, book: Store, gpus: list[str] | None = None) -> None:
     """Say who this is; a rank that came twice ends the meeting, or is refused where it is over."""
-    came: dict[str, Any] = {
-        "rank": rank,
-        "size": size,
-        "pid": os.getpid(),
-        "name": socket.gethostname(),
-        "gpus": gpus,
-    }
+    came: dict[str, Any] = {"rank": rank, "size": size, "pid": os.getpid(), "name": socket.gethostname(), "gpus": gpus}
     came |= {"host": _host(), "version": __version__, "mpi": list(mpiexec.find() or ())[1:]}
     came["address"], came["first"] = _addresses(book)
     if book.add(f"joined/{rank}", 1) > 1:
         earlier = json.loads(_heard(book, f"came/{rank}", rank))
-        message = (
-            f"rank {rank} came twice: first as process {earlier['pid']} on {earlier['name']}, "
-        )
+        message = f"rank {rank} came twice: first as process {earlier['pid']} on {earlier['name']}, "
         message += f"then as process {came['pid']} on {came['name']}"
         _publish(book, {"error": message})  # where the world is not made yet, it is told to all
         raise DistBackendError(message)
@@ -268,11 +258,8 @@ def _gpus_are_enough(came: list[dict[str, Any]]) -> bool:
 def _mismatch(first: dict[str, Any], other: dict[str, Any]) -> str | None:
     for key, what in (("size", "a world of {} ranks"), ("version", "rushlight {}"), ("mpi", "{}")):
         if first[key] != other[key]:
-            one, two = [
-                what.format(" ".join(v) if isinstance(v := side[key], list) else v)
-                for side in (first, other)
-            ]
-            return f"ranks do not agree: rank {first['rank']} on {first['name']} has {one}, rank {other['rank']} on {other['name']} has {two}"  # fmt: skip
+            one, two = [what.format(" ".join(v) if isinstance(v := side[key], list) else v) for side in (first, other)]
+            return f"ranks do not agree: rank {first['rank']} on {first['name']} has {one}, rank {other['rank']} on {other['name']} has {two}"
     return None
 
 
@@ -290,9 +277,9 @@ def _several(came: list[dict[str, Any]], hosts: list[dict[str, Any]]) -> dict[st
         return {"error": f"ranks on several hosts ({_named(came)}) that no mpiexec started need MPICH (pip install mpich), and this is {found.kind} {found.version}; or start them with `rushlight launch --hostfile FILE`"}  # fmt: skip
     here = came[0]["host"]
     # As others reach this host: it may have called itself localhost.
-    address = next((c["first"] for c in came if c["host"] != here and c["first"]), came[0]["address"])  # fmt: skip
+    address = next((c["first"] for c in came if c["host"] != here and c["first"]), came[0]["address"])
     count = [f"host{i}:{len(h['ranks'])}" for i, h in enumerate(hosts)]
-    words = [found.path, "-launcher", "manual", "-rmk", "user", "-pmi-port", "-genvnone", "-localhost", address]  # fmt: skip
+    words = [found.path, "-launcher", "manual", "-rmk", "user", "-pmi-port", "-genvnone", "-localhost", address]
     words += ["-hosts", ",".join(count), "-n", str(len(came)), "/bin/sh", "-c", _TOLD, _LENDER]
     folder = private_folder()
     log = os.path.join(folder, "mpiexec.log")
@@ -300,11 +287,11 @@ def _several(came: list[dict[str, Any]], hosts: list[dict[str, Any]]) -> dict[st
     lines = []
     try:
         said = _until(process, log, lambda text: "HYDRA_LAUNCH_END" in text)
-        lines = [shlex.split(x.partition(":")[2]) for x in said.splitlines() if x.startswith("HYDRA_LAUNCH:")]  # fmt: skip
+        lines = [shlex.split(x.partition(":")[2]) for x in said.splitlines() if x.startswith("HYDRA_LAUNCH:")]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if len(lines) != len(hosts):
-        return {"error": f"mpiexec made no places for {len(came)} ranks on {len(hosts)} hosts: {said.strip()}"}  # fmt: skip
+        return {"error": f"mpiexec made no places for {len(came)} ranks on {len(hosts)} hosts: {said.strip()}"}
     return {"hosts": [h | {"line": line[1:]} for h, line in zip(hosts, lines)]}
 
 
@@ -320,7 +307,7 @@ def _opened(host: dict[str, Any], plan: dict[str, Any]) -> str:
     found = mpiexec.find()
     assert found is not None
     folder = private_folder()
-    told = {"RUSHLIGHT_PYTHON": sys.executable, "RUSHLIGHT_FOLDER": folder, "RUSHLIGHT_PID": str(os.getpid())}  # fmt: skip
+    told = {"RUSHLIGHT_PYTHON": sys.executable, "RUSHLIGHT_FOLDER": folder, "RUSHLIGHT_PID": str(os.getpid())}
     if host["line"] is None:
         words = [*found.lending(len(host["ranks"])), "/bin/sh", "-c", _TOLD, _LENDER]
     else:  # the same program as mpiexec's, where it lies on this host
@@ -347,7 +334,7 @@ def _left_alone(words: list[str], log: str, **told: str) -> subprocess.Popen[byt
     with open(log, "wb") as out:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env=inherited(**told)
-        )  # fmt: skip
+        )
     return process
 
 
@@ -362,7 +349,5 @@ def _until(process: subprocess.Popen[bytes], log: str, done: Any) -> str:
             break
         time.sleep(0.01)
     if not ended:
-        process.returncode = (
-            0  # it outlives this process on purpose: no warning when the object goes
-        )
+        process.returncode = 0  # it outlives this process on purpose: no warning when the object goes
     return said

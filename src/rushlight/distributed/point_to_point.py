@@ -28,18 +28,11 @@ def _checked(group: Any, tensor: Tensor, name: str) -> ProcessGroup | None:
 
 def _not_self(of: ProcessGroup, other: int, role: str) -> None:
     if other == of.rank():
-        raise ValueError(
-            f"Invalid {role} rank: {role} rank should not be the same as the rank of the current "
-            "process."
-        )
+        raise ValueError(f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process.")
 
 
 def isend(
-    tensor: Tensor,
-    dst: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_dst: int | None = None,
+    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
     """As `send`, which is only started: the tensor must not change before the work is waited for."""
     of = _checked(group, tensor, "isend")
@@ -59,11 +52,7 @@ def isend(
 
 
 def irecv(
-    tensor: Tensor,
-    src: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_src: int | None = None,
+    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
     """As `recv`, which is only started; the work knows who has sent."""
     of = _checked(group, tensor, "irecv")
@@ -114,13 +103,7 @@ def _waiter(of: ProcessGroup, doing: str) -> Callable[..., None]:
     return lambda test, timeout: of.wait_until(test, doing, timeout)
 
 
-def send(
-    tensor: Tensor,
-    dst: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_dst: int | None = None,
-) -> None:
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to rank `dst`.
 
     Args:
@@ -140,13 +123,7 @@ def send(
         work.wait()
 
 
-def recv(
-    tensor: Tensor,
-    src: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_src: int | None = None,
-) -> int:
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive into a tensor; the number of the rank it came from.
 
     Args:
@@ -227,7 +204,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         ...     works = dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.ones(2), other)])
     """
     if not isinstance(p2p_op_list, list) or not all(isinstance(p, P2POp) for p in p2p_op_list):
-        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")  # fmt: skip
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     if len({p.group.group_name for p in p2p_op_list}) > 1:
         raise ValueError("All ops need to use the same group.")
     nccl = _batched_by(p2p_op_list)

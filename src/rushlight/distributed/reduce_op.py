@@ -96,19 +96,8 @@ class ReduceOp:
 for _kind in _ReduceKind:
     setattr(ReduceOp, _kind.name, ReduceOp(_kind))
 
-SUM, AVG, PRODUCT, MIN, MAX = (
-    _ReduceKind.SUM,
-    _ReduceKind.AVG,
-    _ReduceKind.PRODUCT,
-    _ReduceKind.MIN,
-    _ReduceKind.MAX,
-)
-BAND, BOR, BXOR, PREMUL_SUM = (
-    _ReduceKind.BAND,
-    _ReduceKind.BOR,
-    _ReduceKind.BXOR,
-    _ReduceKind.PREMUL_SUM,
-)
+SUM, AVG, PRODUCT, MIN, MAX = (_ReduceKind.SUM, _ReduceKind.AVG, _ReduceKind.PRODUCT, _ReduceKind.MIN, _ReduceKind.MAX)
+BAND, BOR, BXOR, PREMUL_SUM = (_ReduceKind.BAND, _ReduceKind.BOR, _ReduceKind.BXOR, _ReduceKind.PREMUL_SUM)
 
 _BY_NAME = {
     "sum": SUM, "avg": AVG, "mean": AVG, "product": PRODUCT, "min": MIN, "max": MAX,
@@ -151,9 +140,7 @@ def check(op: ReduceOp, dtype: np.dtype) -> None:
     if dtype == np.bool_ and kind in (AVG, PREMUL_SUM):
         raise TypeError(f"Cannot use {named(op)} with Boolean inputs")
     if kind is PREMUL_SUM and op.factor is None:
-        raise ValueError(
-            "ReduceOp.PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum"
-        )
+        raise ValueError("ReduceOp.PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum")
 
 
 def prepare(op: ReduceOp, a: np.ndarray) -> np.ndarray:

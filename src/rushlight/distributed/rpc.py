@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from ..base.refusal import refuser
 
-__all__ = [
-    "TensorPipeRpcBackendOptions", "init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown",
-]  # fmt: skip
+__all__ = ["TensorPipeRpcBackendOptions", "init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown"]
 
 _refuse = refuser(
-    "distributed.rpc",
-    "calls no functions in other processes",
-    "Send tensors with rushlight.distributed.send and recv.",
+    "distributed.rpc", "calls no functions in other processes", "Send tensors with rushlight.distributed.send and recv."
 )
 TensorPipeRpcBackendOptions = _refuse("TensorPipeRpcBackendOptions")
 init_rpc = _refuse("init_rpc")

@@ -61,7 +61,7 @@ def _state_of(model: Any) -> dict[str, Any]:
     if not wrapped:
         return model.state_dict()
     cls = type(wrapped[0])
-    sharded = next(k for k in type(wrapped[0]._settings.state_dict_type) if k.name == "SHARDED_STATE_DICT")  # fmt: skip
+    sharded = next(k for k in type(wrapped[0]._settings.state_dict_type) if k.name == "SHARDED_STATE_DICT")
     with cls.state_dict_type(model, sharded):
         return model.state_dict()
 
@@ -101,14 +101,12 @@ def set_model_state_dict(
     missing = [n for n in own if n not in given]
     extra = [n for n in given if n not in own]
     if chosen.strict and (missing or extra):
-        raise RuntimeError(
-            f"Error(s) in loading state_dict: missing keys {missing}, unexpected keys {extra}"
-        )
+        raise RuntimeError(f"Error(s) in loading state_dict: missing keys {missing}, unexpected keys {extra}")
     empty_places = {}
     if chosen.broadcast_from_rank0 or chosen.full_state_dict:
         named = (*model.named_parameters(), *model.named_buffers())
         empty_places = {_name(n, model): t for n, t in named if t.device.type == "meta"}
-    device = next((v.device for v in own.values() if isinstance(v, Tensor) and v.device.type != "meta"), None)  # fmt: skip
+    device = next((v.device for v in own.values() if isinstance(v, Tensor) and v.device.type != "meta"), None)
     with no_grad():
         for name, target in own.items():
             if name in given and isinstance(target, Tensor):
@@ -133,7 +131,7 @@ def from_rank0(given: dict[str, Any]) -> dict[str, Any]:
     """Rank 0's state dict on every rank, its tensors as promises; all ranks ask for them in one order."""
     from .objects import broadcast_object_list
 
-    promised = tree_map(lambda v: _OnItsWay(tuple(v.shape), v.dtype, v) if isinstance(v, Tensor) else v, given)  # fmt: skip
+    promised = tree_map(lambda v: _OnItsWay(tuple(v.shape), v.dtype, v) if isinstance(v, Tensor) else v, given)
     told = [promised]
     broadcast_object_list(told, 0)
     return promised if group_of().rank() == 0 else told[0]
@@ -165,16 +163,12 @@ def _made_room(target: Tensor, device: Any) -> Tensor:
 def _fill(target: Tensor, value: Any, name: str) -> None:
     if isinstance(target, DTensor) and not isinstance(value, DTensor):
         if tuple(value.shape) != tuple(target.full_shape):
-            raise RuntimeError(
-                f"size mismatch for {name}: {tuple(value.shape)} for {target.full_shape}"
-            )
+            raise RuntimeError(f"size mismatch for {name}: {tuple(value.shape)} for {target.full_shape}")
         value = distribute_tensor(value, target.device_mesh, target.placements, src_data_rank=None)
     plain = value.to_local().detach() if isinstance(value, DTensor) else value
     into = target.to_local().detach() if isinstance(target, DTensor) else target
     if tuple(plain.shape) != tuple(into.shape):
-        raise RuntimeError(
-            f"size mismatch for {name}: {tuple(plain.shape)} for {tuple(into.shape)}"
-        )
+        raise RuntimeError(f"size mismatch for {name}: {tuple(plain.shape)} for {tuple(into.shape)}")
     into.copy_(plain.to(into.dtype))
 
 
@@ -238,7 +232,7 @@ def _flat(nested: dict[str, Any]) -> dict[str, Any]:
     found = {f"state.{n}.{k}": v for n, held in nested["state"].items() for k, v in held.items()}
     for group in nested["param_groups"]:
         options = {k: v for k, v in group.items() if k != "params"}
-        found.update({f"param_groups.{n}.{k}": v for n in group["params"] for k, v in options.items()})  # fmt: skip
+        found.update({f"param_groups.{n}.{k}": v for n in group["params"] for k, v in options.items()})
     return found
 
 
@@ -256,17 +250,13 @@ def _nested(flat: dict[str, Any], names: dict[int, str], optimizer: Any) -> dict
 
 def _like(param: Any, value: Any) -> Any:
     """A state of a sharded parameter's shape is a part, as the parameter is."""
-    if isinstance(param, DTensor) and isinstance(value, Tensor) and value._a.shape == param._a.shape and value.dim():  # fmt: skip
+    if isinstance(param, DTensor) and isinstance(value, Tensor) and value._a.shape == param._a.shape and value.dim():
         return spread(DTensor, value, param.device_mesh, param.placements, param.full_shape)
     return value
 
 
 def set_optimizer_state_dict(
-    model: Any,
-    optimizers: Any,
-    optim_state_dict: dict[str, Any],
-    *,
-    options: StateDictOptions | None = None,
+    model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> None:
     """Fill an optimiser from what `get_optimizer_state_dict` gave."""
     chosen = options or StateDictOptions()
@@ -308,10 +298,7 @@ def get_state_dict(
     model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both."""
-    return (
-        get_model_state_dict(model, options=options),
-        get_optimizer_state_dict(model, optimizers, options=options),
-    )
+    return (get_model_state_dict(model, options=options), get_optimizer_state_dict(model, optimizers, options=options))
 
 
 def set_state_dict(

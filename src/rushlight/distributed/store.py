@@ -261,16 +261,10 @@ def connect(host: str, port: int, patience: float) -> socket.socket:
         try:
             found = socket.create_connection((host, port), timeout=max(min(patience, 10), 0.1))
             return _admitted(frames.watched(found), host, port)
-        except (
-            OSError
-        ) as error:  # a scheduler may give names to hosts later than it starts the ranks
+        except OSError as error:  # a scheduler may give names to hosts later than it starts the ranks
             if time.monotonic() + pause > until:
                 nameless = isinstance(error, socket.gaierror)
-                hint = (
-                    "Its name is not known here"
-                    if nameless
-                    else "Is the process of rank 0 running?"
-                )
+                hint = "Its name is not known here" if nameless else "Is the process of rank 0 running?"
                 raise DistNetworkError(
                     f"The client socket has timed out after {patience * 1000:.0f}ms while trying to "
                     f"connect to ({host}, {port}): {error}. {hint}"
@@ -294,7 +288,7 @@ def _admitted(line: socket.socket, host: str, port: int) -> socket.socket:
     else:
         why = "asks for no token, and this process has one"
     line.close()
-    raise DistBackendError(f"the store at {host}:{port} {why}: RUSHLIGHT_STORE_TOKEN must be the same on every rank")  # fmt: skip
+    raise DistBackendError(f"the store at {host}:{port} {why}: RUSHLIGHT_STORE_TOKEN must be the same on every rank")
 
 
 class FileStore(Store):

@@ -36,9 +36,7 @@ class Status:
 class Request:
     """What is under way: `arrived` answers None until it is there."""
 
-    def __init__(
-        self, arrived: Callable[[], int | None], forget: Callable[[], Any] = Status
-    ) -> None:
+    def __init__(self, arrived: Callable[[], int | None], forget: Callable[[], Any] = Status) -> None:
         self._arrived, self._forget = arrived, forget
         self._source: int | None = None
 
@@ -79,9 +77,7 @@ class StoreComm:
         self._store, self._name, self._rank, self._size = store, name, rank, size
         self._book = PrefixStore(name, store)
         self._turn = self._made = 0
-        self._sent: Counter[tuple[int, int]] = (
-            Counter()
-        )  # messages to a rank with a tag, and from one
+        self._sent: Counter[tuple[int, int]] = Counter()  # messages to a rank with a tag, and from one
         self._got: Counter[tuple[int, int]] = Counter()
         self._local: Counter[tuple[int, ...]] = Counter()
 
@@ -132,25 +128,20 @@ class StoreComm:
         return self._post(_bytes(given), lambda parts: _put(out, self._share(parts[root])))
 
     def Ialltoall(self, given: Any, out: Any) -> Request:
-        return self._post(
-            _bytes(given), lambda parts: _put(out, b"".join(self._share(part) for part in parts))
-        )
+        return self._post(_bytes(given), lambda parts: _put(out, b"".join(self._share(part) for part in parts)))
 
     def Ialltoallv(self, given: Any, out: Any) -> Request:
         raw, (sizes, starts), unit = given
         cut = [raw[at * unit :][: n * unit].tobytes() for n, at in zip(sizes, starts)]
         return self._post(
-            pickle.dumps(cut),
-            lambda parts: _put(out, b"".join(pickle.loads(part)[self._rank] for part in parts)),
+            pickle.dumps(cut), lambda parts: _put(out, b"".join(pickle.loads(part)[self._rank] for part in parts))
         )
 
     def allgather(self, value: Any) -> list[Any]:
         """A value of each rank; waits as long as the store does."""
         found: list[Any] = []
         turn = self._turn
-        request = self._post(
-            pickle.dumps(value), lambda parts: found.extend(map(pickle.loads, parts))
-        )
+        request = self._post(pickle.dumps(value), lambda parts: found.extend(map(pickle.loads, parts)))
         self._book.wait([f"{turn}/{r}" for r in range(self._size)])
         request.Test()
         return found

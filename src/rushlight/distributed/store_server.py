@@ -28,9 +28,7 @@ ANSWERS_WITHIN_S = 2.0
 class StoreServer:
     """Listens on a port and serves every connection in a thread of its own."""
 
-    def __init__(
-        self, host: str = "", port: int = 0, on_event: Callable[..., None] | None = None
-    ) -> None:
+    def __init__(self, host: str = "", port: int = 0, on_event: Callable[..., None] | None = None) -> None:
         self.values: dict[str, bytes] = {}
         self.changed = threading.Condition(new_lock())
         self.present: dict[int, socket.socket] = {}
@@ -95,9 +93,7 @@ class StoreServer:
         """Whether the other side knows the token; nothing else of it is listened to before that."""
         message = frames.receive(client)
         if message != [b"hello"]:
-            frames.send(
-                client, "error", "this store needs a token: set RUSHLIGHT_STORE_TOKEN as on rank 0"
-            )
+            frames.send(client, "error", "this store needs a token: set RUSHLIGHT_STORE_TOKEN as on rank 0")
             return False
         question = secrets.token_bytes(32)
         frames.send(client, "prove", question)
@@ -242,9 +238,7 @@ class StoreServer:
             except ConnectionError:
                 pass  # it is gone too; its own thread notices
             except OSError:
-                self.unreached.add(
-                    client
-                )  # the kernel says it once: that thread will only see an end
+                self.unreached.add(client)  # the kernel says it once: that thread will only see an end
 
     def _do_where(self, question: bytes) -> list[bytes]:
         """Ask every rank where it is; those that do not answer in time are left out."""

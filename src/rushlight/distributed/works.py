@@ -50,9 +50,7 @@ class Work:
 
     def source_rank(self) -> int:
         """The rank that a received message came from."""
-        raise RuntimeError(
-            "sourceRank() may only be called on work objects that correspond to a recv"
-        )
+        raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv")
 
     def result(self) -> Any:
         """The tensors the collective wrote."""
@@ -152,9 +150,7 @@ class GroupThread:
         with self._lock:
             self._open += 1
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._work, name=f"rushlight {self._name}", daemon=True
-                )
+                self._thread = threading.Thread(target=self._work, name=f"rushlight {self._name}", daemon=True)
                 self._thread.start()
         self._jobs.put(work)
         return work

@@ -18,29 +18,9 @@ from .categories import (
 from .constraint_registry import biject_to, transform_to
 from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from .distribution import Distribution, ExponentialFamily
-from .gammas import (
-    Chi2,
-    Exponential,
-    FisherSnedecor,
-    Gamma,
-    GeneralizedPareto,
-    InverseGamma,
-    Pareto,
-    StudentT,
-    Weibull,
-)
+from .gammas import Chi2, Exponential, FisherSnedecor, Gamma, GeneralizedPareto, InverseGamma, Pareto, StudentT, Weibull
 from .kl import kl_divergence, register_kl
-from .line import (
-    Cauchy,
-    Gumbel,
-    HalfCauchy,
-    HalfNormal,
-    Laplace,
-    LogNormal,
-    Normal,
-    Uniform,
-    VonMises,
-)
+from .line import Cauchy, Gumbel, HalfCauchy, HalfNormal, Laplace, LogNormal, Normal, Uniform, VonMises
 from .made_of import Independent, TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -88,8 +68,6 @@ show_plainly(list(globals().values()))
 
 def __getattr__(name: str) -> Any:
     try:
-        return import_module(
-            f"{__name__}.{name}"
-        )  # PyTorch's module of one class: a row of _names/aliases.py
+        return import_module(f"{__name__}.{name}")  # PyTorch's module of one class: a row of _names/aliases.py
     except ModuleNotFoundError:
         raise AttributeError(no_attribute(__name__, name, globals())) from None

@@ -16,14 +16,7 @@ from .counts import Binomial
 from .distribution import Distribution
 from .made_of import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import (
-    ProbsOrLogits,
-    broadcast_all,
-    clamp_probs,
-    fact,
-    given_one,
-    standard_uniform,
-)
+from .utils import ProbsOrLogits, broadcast_all, clamp_probs, fact, given_one, standard_uniform
 
 __all__ = [
     "Categorical",
@@ -58,12 +51,7 @@ class Categorical(ProbsOrLogits, Distribution):
     has_enumerate_support = True
     _is_binary = False
 
-    def __init__(
-        self,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if given_one("probs", "logits", probs, logits):
             if probs.dim() < 1:
                 raise ValueError("`probs` parameter must be at least one-dimensional.")
@@ -243,11 +231,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
     support = constraints.real
 
     def __init__(
-        self,
-        temperature: Tensor | float,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
+        self, temperature: Tensor | float, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
         self._keep(probs, logits)
@@ -394,29 +378,19 @@ class MixtureSameFamily(Distribution):
     has_rsample = False
 
     def __init__(
-        self,
-        mixture_distribution: Categorical,
-        component_distribution: Distribution,
-        validate_args: bool | None = None,
+        self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
     ) -> None:
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
-            )
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
-            raise ValueError(
-                "The Component distribution need to be an instance of "
-                "torch.distributions.Distribution"
-            )
+            raise ValueError("The Component distribution need to be an instance of torch.distributions.Distribution")
         self._check_shapes()
         self._num_component = component_distribution.batch_shape[-1]
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(
-            component_distribution.batch_shape[:-1],
-            component_distribution.event_shape,
-            validate_args=validate_args,
+            component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args=validate_args
         )
 
     def _check_shapes(self) -> None:
@@ -493,6 +467,4 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(at, index).squeeze(at)
 
     def __repr__(self) -> str:
-        return (
-            f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
-        )
+        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

@@ -23,10 +23,7 @@ class ConstraintRegistry:
             return lambda f: self.register(constraint, f)
         cls = constraint if isinstance(constraint, type) else type(constraint)
         if not issubclass(cls, c.Constraint):
-            raise TypeError(
-                "Expected constraint to be either a Constraint subclass or instance, but got "
-                f"{constraint}"
-            )
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
         self._makers[cls] = factory
         return factory
 
@@ -59,8 +56,7 @@ for _registry in (biject_to, transform_to):
     for _above_kind in (c._GreaterThan, c._GreaterThanEq):
         _registry.register(_above_kind, _above)
     _registry.register(
-        c._LessThan,
-        lambda k: t.ComposeTransform([t.ExpTransform(), t.AffineTransform(k.upper_bound, -1)]),
+        c._LessThan, lambda k: t.ComposeTransform([t.ExpTransform(), t.AffineTransform(k.upper_bound, -1)])
     )
     for _between in (c._Interval, c._HalfOpenInterval):
         _registry.register(_between, _interval)

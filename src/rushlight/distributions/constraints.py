@@ -49,9 +49,7 @@ class _Dependent(Constraint):
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
-    def __call__(
-        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
-    ) -> Any:
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -69,9 +67,7 @@ def is_dependent(constraint: object) -> bool:
 class _DependentProperty(property, _Dependent):
     """A property whose value is a constraint; on the class it counts as a dependent one."""
 
-    def __init__(
-        self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
-    ) -> None:
+    def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)
         _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
 
@@ -93,9 +89,7 @@ class _IndependentConstraint(Constraint):
         inside = self.base_constraint.check(value)
         n = self.reinterpreted_batch_ndims
         if inside.dim() < n:
-            raise ValueError(
-                f"Expected value.dim() >= {self.base_constraint.event_dim + n} but got {value.dim()}"
-            )
+            raise ValueError(f"Expected value.dim() >= {self.base_constraint.event_dim + n} but got {value.dim()}")
         return inside.reshape(inside.shape[: inside.dim() - n] + (-1,)).all(-1)
 
     def __repr__(self) -> str:
@@ -310,9 +304,7 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    def __init__(
-        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
 

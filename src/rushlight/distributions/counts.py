@@ -16,11 +16,7 @@ from ..operators.random.sampling import bernoulli, poisson
 from . import constraints
 from .distribution import Distribution, ExponentialFamily, require
 from .gammas import Gamma
-from .utils import (
-    ProbsOrLogits,
-    broadcast_all,
-    fact,
-)
+from .utils import ProbsOrLogits, broadcast_all, fact
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
 
@@ -43,12 +39,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
 
-    def __init__(
-        self,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._keep(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
@@ -105,11 +96,7 @@ class Binomial(ProbsOrLogits, Distribution):
     has_enumerate_support = True
 
     def __init__(
-        self,
-        total_count: Any = 1,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         (self.total_count,) = self._keep(probs, logits, total_count)
         super().__init__(self.total_count.shape, validate_args=validate_args)
@@ -149,9 +136,7 @@ class Binomial(ProbsOrLogits, Distribution):
 
         total = int(self.total_count.max())
         if not bool(self.total_count.min() == total):
-            raise NotImplementedError(
-                "Inhomogeneous total count not supported by `enumerate_support`."
-            )
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
         values = arange(1 + total, dtype=self._param.dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
@@ -173,9 +158,7 @@ class Geometric(ProbsOrLogits, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._keep(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
         if self._validate_args and probs is not None:
@@ -227,11 +210,7 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
     support = constraints.nonnegative_integer
 
     def __init__(
-        self,
-        total_count: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         (self.total_count,) = self._keep(probs, logits, total_count)
         super().__init__(self.total_count.shape, validate_args=validate_args)

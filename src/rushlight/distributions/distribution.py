@@ -30,9 +30,7 @@ def _all_true(fine: Array, value: Array, begin: str, end: str) -> None:
         raise _CheckFailed(f"{begin} {end}\n{value}")
 
 
-def require(
-    fine: Tensor, value: Tensor, distribution: Any, begin: str, end: str, wrong_only: bool = False
-) -> None:
+def require(fine: Tensor, value: Tensor, distribution: Any, begin: str, end: str, wrong_only: bool = False) -> None:
     """Raise ValueError unless `fine` is true everywhere: `begin`, the distribution, `end`, the (wrong) values.
 
     On the CPU this is no read by the host but a kernel without results, so a compiled step with distributions stays
@@ -87,12 +85,7 @@ class Distribution:
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(
-        self,
-        batch_shape: Any = Size(),
-        event_shape: Any = Size(),
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
         if validate_args is not None:
@@ -114,9 +107,7 @@ class Distribution:
         for name, constraint in named.items():
             if constraints.is_dependent(constraint):
                 continue
-            if name not in self.__dict__ and isinstance(
-                getattr(type(self), name, None), lazy_property
-            ):
+            if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
                 continue  # the user did not give it: it is computed from what was given
             value = getattr(self, name)
             what = f"parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution"
@@ -127,9 +118,7 @@ class Distribution:
         """The same distribution with parameters expanded to `batch_shape`."""
         new = self._twin(_instance)
         batch = Size(batch_shape)
-        for name in [
-            n for n in new.__dict__ if isinstance(getattr(type(new), n, None), lazy_property)
-        ]:
+        for name in [n for n in new.__dict__ if isinstance(getattr(type(new), n, None), lazy_property)]:
             if name not in self.arg_constraints:
                 del new.__dict__[name]  # it is computed again, in the new shape
         for name in self._inner:
@@ -198,9 +187,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """The older spelling of `sample((n,))`."""
-        warnings.warn(
-            "sample_n(n) will be deprecated. Use .sample((n,)) instead.", UserWarning, stacklevel=2
-        )
+        warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", UserWarning, stacklevel=2)
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -237,15 +224,12 @@ class Distribution:
         at = value.dim() - len(self._event_shape)
         if value.shape[at:] != self._event_shape:
             raise ValueError(
-                f"The right-most size of value must match event_shape: {value.shape} vs "
-                f"{self._event_shape}."
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
             )
         actual, expected = value.shape, self._batch_shape + self._event_shape
         for i, j in zip(reversed(actual), reversed(expected)):
             if i != 1 and j != 1 and i != j:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}."
-                )
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
         try:
             support = self.support
         except (AttributeError, NotImplementedError):
@@ -257,9 +241,7 @@ class Distribution:
             return
         what = f"value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within"
         within = f"{what} the support ({support!r}) of the distribution"
-        require(
-            support.check(value), value, self, f"Expected {within}", ", but found invalid values:"
-        )
+        require(support.check(value), value, self, f"Expected {within}", ", but found invalid values:")
 
     def _checked(self, value: Tensor) -> Tensor:
         if self._validate_args:

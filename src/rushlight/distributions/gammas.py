@@ -100,9 +100,7 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(
-        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.shape, validate_args=validate_args)
 
@@ -171,9 +169,7 @@ class FisherSnedecor(Distribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(
-        self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
@@ -223,11 +219,7 @@ class StudentT(Distribution):
         tensor(3.)
     """
 
-    arg_constraints = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     _inner = ("_chi2",)
@@ -287,9 +279,7 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(
-        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         power = PowerTransform(exponent=-base.rate.new_ones(()))
         super().__init__(base, power, validate_args=validate_args)
@@ -328,19 +318,11 @@ class Weibull(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
-    def __init__(
-        self,
-        scale: Tensor | float,
-        concentration: Tensor | float,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(self.scale.new_ones(self.scale.shape), validate_args=validate_args)
-        transforms = [
-            PowerTransform(exponent=self.concentration_reciprocal),
-            AffineTransform(loc=0, scale=self.scale),
-        ]
+        transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
@@ -377,9 +359,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
-    def __init__(
-        self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
@@ -424,11 +404,7 @@ class GeneralizedPareto(Distribution):
         tensor(2.)
     """
 
-    arg_constraints = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 
     def __init__(

@@ -58,12 +58,8 @@ def _find(p: type, q: type) -> Callable:
     """The rule of the nearest classes: those furthest down in both lines of descent."""
     matches = [(a, b) for a, b in _KL_REGISTRY if issubclass(p, a) and issubclass(q, b)]
     if not matches:
-        raise NotImplementedError(
-            f"No KL(p || q) is implemented for p type {p.__name__} and q type {q.__name__}"
-        )
-    return _KL_REGISTRY[
-        min(matches, key=lambda ab: (p.__mro__.index(ab[0]), q.__mro__.index(ab[1])))
-    ]
+        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__name__} and q type {q.__name__}")
+    return _KL_REGISTRY[min(matches, key=lambda ab: (p.__mro__.index(ab[0]), q.__mro__.index(ab[1])))]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
@@ -111,9 +107,7 @@ def _beta(p: Beta, q: Beta) -> Tensor:
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError(
-            "KL between Binomials where q.total_count > p.total_count is not implemented"
-        )
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     odds = p.probs * (p.logits - q.logits)
     kl = p.total_count * (odds + (-p.probs).log1p() - (-q.probs).log1p())
     return _where_infinite(kl, p.total_count > q.total_count)
@@ -215,16 +209,13 @@ def _laplace(p: Laplace, q: Laplace) -> Tensor:
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 def _lowrank(
-    p: LowRankMultivariateNormal | MultivariateNormal,
-    q: LowRankMultivariateNormal | MultivariateNormal,
+    p: LowRankMultivariateNormal | MultivariateNormal, q: LowRankMultivariateNormal | MultivariateNormal
 ) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed"
         )
-    return _multivariate_normal(
-        *[MultivariateNormal(d.loc, scale_tril=d.scale_tril) for d in (p, q)]
-    )
+    return _multivariate_normal(*[MultivariateNormal(d.loc, scale_tril=d.scale_tril) for d in (p, q)])
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)

@@ -16,26 +16,9 @@ from . import constraints
 from .distribution import Distribution, ExponentialFamily
 from .made_of import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform
-from .utils import (
-    broadcast_all,
-    euler_constant,
-    fact,
-    lazy_property,
-    standard_normal,
-    standard_uniform,
-)
+from .utils import broadcast_all, euler_constant, fact, lazy_property, standard_normal, standard_uniform
 
-__all__ = [
-    "Cauchy",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Laplace",
-    "LogNormal",
-    "Normal",
-    "Uniform",
-    "VonMises",
-]
+__all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "LogNormal", "Normal", "Uniform", "VonMises"]
 
 
 class Normal(ExponentialFamily):
@@ -59,9 +42,7 @@ class Normal(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -118,9 +99,7 @@ class Laplace(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -166,9 +145,7 @@ class Cauchy(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -212,14 +189,9 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
-        return {
-            "low": constraints.less_than(self.high),
-            "high": constraints.greater_than(self.low),
-        }
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    def __init__(
-        self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
 
@@ -267,9 +239,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = finfo(self.loc.dtype)
         low = self.loc.new_full(self.loc.shape, limits.tiny)
@@ -323,9 +293,7 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = False
 
-    def __init__(
-        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -385,9 +353,7 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 

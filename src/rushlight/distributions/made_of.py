@@ -34,10 +34,7 @@ class Independent(Distribution):
     arg_constraints: dict[str, Any] = {}
 
     def __init__(
-        self,
-        base_distribution: Distribution,
-        reinterpreted_batch_ndims: int,
-        validate_args: bool | None = None,
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
     ) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
             raise ValueError(
@@ -112,9 +109,7 @@ class TransformedDistribution(Distribution):
     arg_constraints: dict[str, Any] = {}
     base_dist: Any
 
-    def __init__(
-        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         base_event_dim = len(base_distribution.event_shape)

@@ -278,9 +278,7 @@ class IndependentTransform(Transform):
         tensor(3.)
     """
 
-    def __init__(
-        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
-    ) -> None:
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -497,9 +495,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -507,11 +503,7 @@ class AffineTransform(Transform):
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
-        return (
-            constraints.independent(constraints.real, self.event_dim)
-            if self.event_dim
-            else constraints.real
-        )
+        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     codomain = domain
 
@@ -539,9 +531,7 @@ class AffineTransform(Transform):
             volume = self.scale.abs().log()
         else:
             volume = x.new_full(x.shape, math.log(abs(self.scale)))
-        volume = sum_rightmost(
-            volume.expand(x.shape) if self._event_dim else volume, self._event_dim
-        )
+        volume = sum_rightmost(volume.expand(x.shape) if self._event_dim else volume, self._event_dim)
         return volume.expand(x.shape[: x.dim() - self._event_dim])
 
 
@@ -757,9 +747,7 @@ class ReshapeTransform(Transform):
 
     bijective = True
 
-    def __init__(
-        self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0
-    ) -> None:
+    def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError("in_shape, out_shape have different numbers of elements")
@@ -799,11 +787,7 @@ class CatTransform(Transform):
     """
 
     def __init__(
-        self,
-        tseq: Sequence[Transform],
-        dim: int = 0,
-        lengths: Sequence[int] | None = None,
-        cache_size: int = 0,
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size=cache_size)
         self.transforms = [t.with_cache(cache_size) for t in tseq]

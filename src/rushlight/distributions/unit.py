@@ -102,19 +102,13 @@ class Beta(ExponentialFamily):
         (tensor(0.4000), tensor(0.4055))
     """
 
-    arg_constraints = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
     _inner = ("_dirichlet",)
 
     def __init__(
-        self,
-        concentration1: Tensor | float,
-        concentration0: Tensor | float,
-        validate_args: bool | None = None,
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
     ) -> None:
         both = stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
@@ -157,18 +151,12 @@ class Kumaraswamy(TransformedDistribution):
         tensor(0.3333)
     """
 
-    arg_constraints = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True  # type: ignore[assignment]
 
     def __init__(
-        self,
-        concentration1: Tensor | float,
-        concentration0: Tensor | float,
-        validate_args: bool | None = None,
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
     ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         like = self.concentration0
@@ -235,7 +223,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     ) -> None:
         if given_one("probs", "logits", probs, logits):
             (self.probs,) = broadcast_all(probs)
-            if validate_args is not None and not bool(constraints.unit_interval.check(self.probs).all()):  # fmt: skip
+            if validate_args is not None and not bool(constraints.unit_interval.check(self.probs).all()):
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
         else:
@@ -330,9 +318,7 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base: Any = Normal(loc, scale, validate_args=validate_args)
         if not base.batch_shape:
             base = base.expand([1])
@@ -340,9 +326,7 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def _normal(self) -> Any:
-        return (
-            self.base_dist.base_dist if isinstance(self.base_dist, Independent) else self.base_dist
-        )
+        return self.base_dist.base_dist if isinstance(self.base_dist, Independent) else self.base_dist
 
     loc = fact(lambda self: self._normal.loc)
     scale = fact(lambda self: self._normal.scale)

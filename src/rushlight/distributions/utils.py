@@ -19,18 +19,14 @@ from ..operators.random.draws import normal
 
 euler_constant = 0.57721566490153286060
 
-__all__ = [
-    "broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs",
-    "probs_to_logits",
-]  # fmt: skip
+__all__ = ["broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
 
 def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take dtype and device of the tensors."""
     if not all(isinstance(v, (Tensor, Number)) for v in values):
         raise ValueError(
-            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
-            "__torch_function__."
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     from ..operators.shape.expand import broadcast_tensors
 

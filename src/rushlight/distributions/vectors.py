@@ -44,17 +44,13 @@ def _one_of(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, Any]
     """The matrix that was given, and what it is."""
     held = [(n, m) for n, m in zip(_FACTORS, (covariance, precision, scale_tril)) if m is not None]
     if len(held) != 1:
-        raise ValueError(
-            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-        )
+        raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
     return held[0]
 
 
 def _check_matrix(name: str, matrix: Tensor) -> None:
     if matrix.dim() < 2:
-        raise ValueError(
-            f"{name} must be at least two-dimensional, with optional leading batch dimensions"
-        )
+        raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
 
 
 class MultivariateNormal(Distribution):
@@ -176,9 +172,7 @@ class LowRankMultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(
-        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event = loc.shape[-1:]
@@ -254,7 +248,7 @@ def _joint(*shapes: Sequence[int]) -> Any:
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError as error:
-        raise ValueError(f"Incompatible batch shapes: loc, cov_factor, cov_diag have {shapes}") from error  # fmt: skip
+        raise ValueError(f"Incompatible batch shapes: loc, cov_factor, cov_diag have {shapes}") from error
 
 
 def _capacitance(w: Tensor, d: Tensor) -> Tensor:
@@ -350,7 +344,7 @@ class Wishart(ExponentialFamily):
     def variance(self) -> Tensor:
         v = self.covariance_matrix
         diagonal = v.diagonal(dim1=-2, dim2=-1)
-        return self.df[..., None, None] * (v.square() + diagonal[..., :, None] * diagonal[..., None, :])  # fmt: skip
+        return self.df[..., None, None] * (v.square() + diagonal[..., :, None] * diagonal[..., None, :])
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws by Bartlett's decomposition: chi-squared numbers beside normal ones."""
@@ -419,11 +413,9 @@ class LKJCholesky(Distribution):
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
-    def __init__(
-        self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
-            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")  # fmt: skip
+            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
@@ -443,9 +435,7 @@ class LKJCholesky(Distribution):
         with no_grad():
             y = self._beta.sample(Size(sample_shape)).unsqueeze(-1)
             like = {"dtype": y.dtype, "device": y.device}
-            normal = NAMESPACES["torch"]["randn"](self._extended_shape(sample_shape), **like).tril(
-                -1
-            )
+            normal = NAMESPACES["torch"]["randn"](self._extended_shape(sample_shape), **like).tril(-1)
             sphere = normal / normal.pow(2).sum(-1, keepdim=True).sqrt()
             sphere[..., 0, :] = 0.0  # the first row has no direction
             w = y.sqrt() * sphere

@@ -59,9 +59,7 @@ class Budget:
 
     def check_time(self) -> None:
         if time.thread_time() > self.until:
-            raise CorruptFileError(
-                f"the file took more than {self.seconds:.0f} seconds of processor time to read"
-            )
+            raise CorruptFileError(f"the file took more than {self.seconds:.0f} seconds of processor time to read")
 
 
 def check_key(key: Any, also: tuple[type, ...] = ()) -> None:

@@ -14,14 +14,8 @@ class Placer:
     def __init__(self, map_location: Any) -> None:
         if isinstance(map_location, (str, device)):
             map_location = device(map_location)
-        elif (
-            map_location is not None
-            and not isinstance(map_location, dict)
-            and not callable(map_location)
-        ):
-            raise TypeError(
-                f"map_location must be a device, a dict or a function, not {type(map_location).__name__}"
-            )
+        elif map_location is not None and not isinstance(map_location, dict) and not callable(map_location):
+            raise TypeError(f"map_location must be a device, a dict or a function, not {type(map_location).__name__}")
         self.rule = map_location
 
     def __call__(self, storage: Tensor, location: str) -> Tensor:

@@ -63,14 +63,10 @@ class Machine:
         except CorruptFileError:
             raise
         except KeyError as error:
-            raise CorruptFileError(
-                f"unexpected or forbidden content in the pickle ({error})"
-            ) from None
+            raise CorruptFileError(f"unexpected or forbidden content in the pickle ({error})") from None
         except (IndexError, ValueError, TypeError, struct.error, UnicodeDecodeError, OverflowError,
                 AttributeError, MemoryError, RecursionError) as error:  # fmt: skip
-            raise CorruptFileError(
-                f"the pickle is damaged ({type(error).__name__}: {error})"
-            ) from None
+            raise CorruptFileError(f"the pickle is damaged ({type(error).__name__}: {error})") from None
 
     def take(self, n: int) -> memoryview:
         if n < 0 or self.at + n > len(self.data):

@@ -67,11 +67,7 @@ def _fit(values: Tensor, offsets: Any, lengths: Any, at: Any) -> bool:
     if lengths is not None:
         counts = lengths.tolist()
         ends = [a + n for a, n in zip(starts, counts)]
-        return (
-            len(counts) == len(starts) - 1
-            and min(counts) >= 0
-            and max(ends) <= values.shape[at - 1]
-        )
+        return len(counts) == len(starts) - 1 and min(counts) >= 0 and max(ends) <= values.shape[at - 1]
     return starts[-1] <= values.shape[at - 1]
 
 
@@ -83,10 +79,7 @@ def strided(buffer: Any, sizes: Any, strides: Any, starts: Any) -> Any:
     """A nested tensor of parts that lie one behind another."""
     from ..nested import as_nested_tensor
 
-    rows = [
-        t.tolist() if isinstance(t, Tensor) and t.dtype.name == "int64" else None
-        for t in (sizes, strides, starts)
-    ]
+    rows = [t.tolist() if isinstance(t, Tensor) and t.dtype.name == "int64" else None for t in (sizes, strides, starts)]
     if not isinstance(buffer, Tensor) or buffer.dim() != 1 or None in rows:
         raise CorruptFileError("the file describes a nested tensor wrongly")
     parts = []
@@ -95,14 +88,9 @@ def strided(buffer: Any, sizes: Any, strides: Any, starts: Any) -> Any:
             raise CorruptFileError("the file describes a nested tensor wrongly")
         if min([start, *size, *stride]) < 0:
             raise CorruptFileError("the file describes a nested tensor wrongly")
-        if (
-            0 not in size
-            and start + sum((n - 1) * s for n, s in zip(size, stride)) >= buffer.numel()
-        ):
+        if 0 not in size and start + sum((n - 1) * s for n, s in zip(size, stride)) >= buffer.numel():
             raise CorruptFileError("a part of a nested tensor reaches beyond its buffer")
-        parts.append(
-            buffer.as_strided(size, stride, start) if 0 not in size else buffer.new_empty(size)
-        )
+        parts.append(buffer.as_strided(size, stride, start) if 0 not in size else buffer.new_empty(size))
     return as_nested_tensor(parts)
 
 

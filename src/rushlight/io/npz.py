@@ -41,7 +41,7 @@ def read_npz(path: Any, names: list[str], most: int = 1 << 32) -> list[np.ndarra
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(info) as member:
         version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0  # fmt: skip
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(member)
         if dtype.hasobject or any(n < 0 for n in shape):
             raise CorruptFileError(f"{info.filename} is no array of numbers")
@@ -53,7 +53,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
         raw = member.read(count * dtype.itemsize)
     if len(raw) != count * dtype.itemsize:
         raise CorruptFileError(f"{info.filename} is truncated")
-    flat = np.frombuffer(bytearray(raw), dtype) if count and dtype.itemsize else np.empty(shape, dtype)  # fmt: skip
+    flat = np.frombuffer(bytearray(raw), dtype) if count and dtype.itemsize else np.empty(shape, dtype)
     return flat.reshape(shape, order="F" if fortran else "C")
 
 

@@ -78,9 +78,7 @@ class Pickler(_Base):
     def _key(self, owner: Any, kind: Any, root: Any) -> str:
         """Under which name `root` is written, the memory of `owner` as elements of one dtype."""
         if self._kinds.setdefault(id(owner), kind) != kind:
-            raise RuntimeError(
-                "Cannot save multiple tensors or storages that view the same data as different types"
-            )
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         key = self._keys.get(id(root))
         if key is None:
             key = self._keys[id(root)] = str(len(self.storages))
@@ -116,16 +114,9 @@ class Pickler(_Base):
         if kind is Tensor and not state:
             return self._tensor(t)
         if t._a.__class__ is WrappedArray:
-            words = (
-                GlobalName("torch._utils", "_rebuild_wrapper_subclass"),
-                kind,
-                (kind, *wrapper_words(t)),
-            )
+            words = (GlobalName("torch._utils", "_rebuild_wrapper_subclass"), kind, (kind, *wrapper_words(t)))
             return GlobalName("torch._tensor", "_rebuild_from_type_v2"), (*words, state)
-        return GlobalName("torch._tensor", "_rebuild_from_type_v2"), (
-            *_parted(self._tensor(t), kind),
-            state,
-        )
+        return GlobalName("torch._tensor", "_rebuild_from_type_v2"), (*_parted(self._tensor(t), kind), state)
 
     def _tensor(self, t: Tensor) -> Any:
         settle()  # its values may still wait to be computed
@@ -139,13 +130,7 @@ class Pickler(_Base):
         key = self._key(owner, a.dtype, root)
         offset = (data_pointer(a) - data_pointer(root)) // a.itemsize
         strides = tuple(s // a.itemsize for s in a.strides)
-        rest: tuple = (
-            offset,
-            tuple(a.shape),
-            strides,
-            t.requires_grad,
-            OrderedDict(),
-        )
+        rest: tuple = (offset, tuple(a.shape), strides, t.requires_grad, OrderedDict())
         where = str(t.device)
         if t.dtype.name in STORAGE_NAMES:
             ref = _StorageRef(key, t.dtype.name, where, root.size)

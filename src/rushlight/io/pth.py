@@ -89,9 +89,7 @@ class SafeReader:
         """The object, and where its pickle ends."""
         users = names.user_types()
         keys = (*users, Tensor, dtypes.dtype, names.device)
-        machine = Machine(
-            data, self.find, self.call, self.storages, self.build, at, self.new, keys
-        )  # fmt: skip
+        machine = Machine(data, self.find, self.call, self.storages, self.build, at, self.new, keys)
         make = names.Containers(machine.budget, keys)
         self.users = users
         self.names = names.allowed(rebuilders(self.call), make)
@@ -195,9 +193,7 @@ class TrustingReader:
             raise
         except (pickle.UnpicklingError, EOFError, IndexError, KeyError, ValueError, MemoryError,
                 OverflowError, RecursionError, TypeError) as error:  # fmt: skip
-            raise CorruptFileError(
-                f"the pickle cannot be read ({type(error).__name__}: {error})"
-            ) from error
+            raise CorruptFileError(f"the pickle cannot be read ({type(error).__name__}: {error})") from error
         return found, at + stream.tell()
 
 
@@ -411,17 +407,13 @@ def _load(f: Any, place: Placer, kind: Callable[[Storages], Any]) -> Any:
         if "deserialize" in str(error) or kind is TrustingReader:  # PyTorch's words about CUDA
             raise
         raise CorruptFileError(f"the file is damaged ({type(error).__name__}: {error})") from None
-    raise CorruptFileError(
-        f"{getattr(f, 'name', 'the file')} is not a PyTorch file (it starts with {head!r})"
-    )
+    raise CorruptFileError(f"{getattr(f, 'name', 'the file')} is not a PyTorch file (it starts with {head!r})")
 
 
 class _Archive:
     """The records of one zip file."""
 
-    def __init__(
-        self, archive: zipfile.ZipFile, place: Placer, kind: Callable[[Storages], Any]
-    ) -> None:
+    def __init__(self, archive: zipfile.ZipFile, place: Placer, kind: Callable[[Storages], Any]) -> None:
         self.archive = archive
         self.infos = {i.filename: i for i in archive.infolist()}
         self.whole = _size_of(archive.fp)
@@ -485,7 +477,5 @@ def _read_exactly(record: Any, size: int) -> bytearray:
 
 def _typed(data: Any, d: dtypes.dtype, numel: int, key: str) -> np.ndarray:
     if not isinstance(numel, int) or numel < 0 or numel * d.itemsize > len(data):
-        raise CorruptFileError(
-            f"storage {key} has {len(data)} bytes, {numel} x {d.itemsize} are claimed"
-        )
+        raise CorruptFileError(f"storage {key} has {len(data)} bytes, {numel} x {d.itemsize} are claimed")
     return np.frombuffer(data, d.np, numel) if numel else np.empty(0, d.np)

@@ -47,9 +47,7 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
     }
 
 
-def tensor(
-    storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *rest: Any
-) -> Tensor:
+def tensor(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *rest: Any) -> Tensor:
     """A view of a storage, after its bounds were checked."""
     if type(size) not in (tuple, list) and not isinstance(size, tuple):
         raise CorruptFileError("the file describes a tensor wrongly")
@@ -57,9 +55,7 @@ def tensor(
         raise CorruptFileError("the file describes a tensor wrongly")
     storage = wrap(storage._root)
     if len(size) != len(stride) or len(size) > 64 or storage.ndim != 1:
-        raise CorruptFileError(
-            "the file describes a tensor whose sizes and strides differ in number"
-        )
+        raise CorruptFileError("the file describes a tensor whose sizes and strides differ in number")
     if not all(type(i) is int and 0 <= i < 1 << 62 for i in (offset, *size, *stride)):
         raise CorruptFileError("the file describes a tensor wrongly")
     check_claim(size, storage.element_size(), "a tensor of the file")
@@ -96,14 +92,10 @@ def tensor_of_bytes(
 def tensor_without_memory(d: Any, size: Any, stride: Any, requires_grad: Any = False) -> Tensor:
     """A tensor on the "meta" device."""
     sizes = (size, stride) if isinstance(size, tuple) and isinstance(stride, tuple) else ((-1,),)
-    if not isinstance(d, dtypes.dtype) or not all(
-        type(i) is int and 0 <= i < 1 << 62 for i in sum(sizes, ())
-    ):
+    if not isinstance(d, dtypes.dtype) or not all(type(i) is int and 0 <= i < 1 << 62 for i in sum(sizes, ())):
         raise CorruptFileError("the file describes a tensor wrongly")
     if len(size) != len(stride):
-        raise CorruptFileError(
-            "the file describes a tensor whose sizes and strides differ in number"
-        )
+        raise CorruptFileError("the file describes a tensor whose sizes and strides differ in number")
     t = empty_strided(size, stride, dtype=d, device="meta")
     return t.requires_grad_() if requires_grad is True else t
 

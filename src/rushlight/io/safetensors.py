@@ -32,9 +32,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
     return serialize(arrays, metadata=metadata)
 
 
-def save_file(
-    tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None
-) -> None:
+def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Write named tensors to `filename`.
 
     Args:
@@ -84,9 +82,7 @@ def load(data: bytes) -> dict[str, Tensor]:
     for name, entry in flat:
         np_dtype = bfloat16.np if entry["dtype"] == "BF16" else _DTYPES.get(entry["dtype"])
         if np_dtype is None:
-            raise CorruptFileError(
-                f"tensor {name} has dtype {entry['dtype']}, which rushlight does not have"
-            )
+            raise CorruptFileError(f"tensor {name} has dtype {entry['dtype']}, which rushlight does not have")
         check_claim(entry["shape"], np.dtype(np_dtype).itemsize, f"tensor {name}")
         a = np.frombuffer(bytearray(entry["data"]), np_dtype).reshape(entry["shape"])
         tensors[name] = wrap(a)

@@ -74,7 +74,7 @@ def write_table(folder: str, index: dict[str, Any]) -> None:
     stored: dict[Any, Any] = {}
     for name, entry in index["tensors"].items():
         properties = _Made("TensorProperties", dtypes.by_name(entry["dtype"]))
-        chunks = [_Made("ChunkStorageMetadata", _size(p["offset"]), _size(p["shape"])) for p in entry["parts"]]  # fmt: skip
+        chunks = [_Made("ChunkStorageMetadata", _size(p["offset"]), _size(p["shape"])) for p in entry["parts"]]
         described[name] = _Made("TensorStorageMetadata", properties, _size(entry["whole"]), chunks)
         for at, part in enumerate(entry["parts"]):
             stored[_Made("MetadataIndex", name, _size(part["offset"]), at)] = _place(part)
@@ -149,7 +149,7 @@ def read_table(folder: str) -> dict[str, Any]:
         with open(path, "rb") as f:
             data = f.read()
     except FileNotFoundError:
-        raise RuntimeError(f"{folder} has no {TABLE}: it is no checkpoint, or one that was not finished") from None  # fmt: skip
+        raise RuntimeError(f"{folder} has no {TABLE}: it is no checkpoint, or one that was not finished") from None
     try:
         found = Machine(memoryview(data), _find, _call, _persistent, _build, keys=(_Record,)).run()
         return _understood(found)
@@ -176,7 +176,7 @@ def _understood(found: Any) -> dict[str, Any]:
         parts = [{"offset": c.fields["offsets"], "shape": c.fields["sizes"], **places[name, c.fields["offsets"]]}
                  for c in record.fields["chunks"]]  # fmt: skip
         kind = record.fields["properties"].fields["dtype"]
-        index["tensors"][name] = {"dtype": kind.name, "whole": record.fields["size"], "parts": parts}  # fmt: skip
+        index["tensors"][name] = {"dtype": kind.name, "whole": record.fields["size"], "parts": parts}
     for name, path in (found.fields.get("planner_data") or {}).items():
         index["paths"][name] = list(path)
     return index
@@ -196,9 +196,7 @@ def file_name(rank: int, key: str) -> str:
     return f"__{rank}_{key}.distcp"
 
 
-def write_pieces(
-    folder: str, file: str, pieces: list[Piece], others: dict[str, Any]
-) -> list[dict[str, Any]]:
+def write_pieces(folder: str, file: str, pieces: list[Piece], others: dict[str, Any]) -> list[dict[str, Any]]:
     """Write one rank's file; the rows that belong into the table. `others` are values that are no tensors."""
     rows: list[dict[str, Any]] = []
     with open(os.path.join(folder, file), "wb") as f:
@@ -212,7 +210,7 @@ def write_pieces(
                 "offset": list(piece.offset), "shape": list(values.shape), **place,
             })  # fmt: skip
         for name, value in others.items():
-            rows.append({"name": name, "file": file, "at": f.tell(), "bytes": f.write(_packed(value))})  # fmt: skip
+            rows.append({"name": name, "file": file, "at": f.tell(), "bytes": f.write(_packed(value))})
         f.flush()
         os.fsync(f.fileno())
     return rows
@@ -234,16 +232,14 @@ def merge(tables: list[list[dict[str, Any]]], paths: dict[str, list[Any]]) -> di
             if "whole" not in row:
                 others[row["name"]] = {k: row[k] for k in ("file", "at", "bytes")}
                 continue
-            entry = names.setdefault(
-                row["name"], {"dtype": row["dtype"], "whole": row["whole"], "parts": []}
-            )
+            entry = names.setdefault(row["name"], {"dtype": row["dtype"], "whole": row["whole"], "parts": []})
             if entry["whole"] != row["whole"] or entry["dtype"] != row["dtype"]:
                 raise RuntimeError(
                     f"checkpoint: {row['name']} is {entry['dtype']} {entry['whole']} on one rank and "
                     f"{row['dtype']} {row['whole']} on another"
                 )
             part = {k: row[k] for k in ("offset", "shape", "file", "at", "bytes")}
-            if not any(p["offset"] == part["offset"] and p["shape"] == part["shape"] for p in entry["parts"]):  # fmt: skip
+            if not any(p["offset"] == part["offset"] and p["shape"] == part["shape"] for p in entry["parts"]):
                 entry["parts"].append(part)
     return {"tensors": names, "others": others, "paths": paths}
 
@@ -301,9 +297,7 @@ class CheckpointReader:
         with no_grad():
             target.copy_(from_numpy(out).to(target.dtype))
 
-    def _fill(
-        self, entry: dict[str, Any], name: str, out: np.ndarray, offset: tuple[int, ...]
-    ) -> None:
+    def _fill(self, entry: dict[str, Any], name: str, out: np.ndarray, offset: tuple[int, ...]) -> None:
         missing = out.size
         for part in entry["parts"]:
             common = list(_overlap(offset, out.shape, part["offset"], part["shape"]))
@@ -315,14 +309,12 @@ class CheckpointReader:
             out[to] = a[of]
             missing -= int(np.prod([n for _, _, n in common], dtype=np.int64))
         if missing > 0:
-            raise RuntimeError(
-                f"checkpoint {self.folder}: {missing} values of {name} are in no file"
-            )
+            raise RuntimeError(f"checkpoint {self.folder}: {missing} values of {name} are in no file")
 
     def _part(self, part: dict[str, Any], dtype: Any) -> np.ndarray:
         found = self._unpacked(part)
-        if not isinstance(found, Tensor) or list(found.shape) != list(part["shape"]) or found._a.dtype != dtype:  # fmt: skip
-            raise RuntimeError(f"{self.folder}/{part['file']} holds something else than its table says")  # fmt: skip
+        if not isinstance(found, Tensor) or list(found.shape) != list(part["shape"]) or found._a.dtype != dtype:
+            raise RuntimeError(f"{self.folder}/{part['file']} holds something else than its table says")
         return found._a
 
     def _unpacked(self, row: dict[str, Any]) -> Any:

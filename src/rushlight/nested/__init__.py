@@ -47,9 +47,7 @@ def nested_tensor(
                 [1., 2., 0.]])
     """
     if not isinstance(tensor_list, (list, tuple)):
-        raise TypeError(
-            "Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor"
-        )
+        raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
     parts = _checked([_as_tensor(part, dtype, device).detach() for part in tensor_list], layout)
     made: Any = _joined(parts, layout)
     made = made if layout is jagged or parts else made.to(dtype or made.dtype)
@@ -74,19 +72,13 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     if isinstance(ts, Standing):
         return ts if dtype is None and device is None else ts.to(device=device, dtype=dtype)
     if not isinstance(ts, (list, tuple, Tensor)):
-        raise TypeError(
-            "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors "
-        )
+        raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
     if isinstance(ts, (list, tuple)) and not all(isinstance(t, Tensor) for t in ts):
-        raise TypeError(
-            "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors "
-        )
+        raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
     return _joined(_checked([_as_tensor(part, dtype, device) for part in ts], layout), layout)
 
 
-def to_padded_tensor(
-    input: Any, padding: float, output_size: Any = None, out: Any = None
-) -> Tensor:
+def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
     """The parts of a nested tensor in one dense tensor, with `padding` behind them.
 
     Args:
@@ -135,9 +127,7 @@ def nested_tensor_from_jagged(
 
     if offsets is None:
         if lengths is None:
-            raise RuntimeError(
-                "nested_tensor_from_jagged(): At least one of offsets or lengths is required."
-            )
+            raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
         offsets, lengths = pad(lengths.cumsum(0), (1, 0)), None
     at = 1 if jagged_dim is None else jagged_dim
     return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=at)
@@ -175,9 +165,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     ends = begins[-1:] + counts[-1:]
     from ..operators.shape.join import cat
 
-    return NestedTensor(
-        tensor.reshape(rows * most, *tensor.shape[2:]), cat([begins, ends]), lengths=counts
-    )
+    return NestedTensor(tensor.reshape(rows * most, *tensor.shape[2:]), cat([begins, ends]), lengths=counts)
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
@@ -195,9 +183,7 @@ def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
     from ..operators.image.padding import pad
 
     if tensor.layout is not strided:
-        raise RuntimeError(
-            f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}"
-        )
+        raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}")
     mask = mask.expand(tensor.shape)
     counts = mask.flatten(1).sum(1)
     return NestedTensor(tensor[mask], pad(counts.cumsum(0), (1, 0)))

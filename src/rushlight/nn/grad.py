@@ -10,10 +10,7 @@ from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from ..operators.layers import conv
 
-__all__ = [
-    "conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input",
-    "conv3d_weight",
-]  # fmt: skip
+__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 
 _INPUT = """Return the gradient of `conv{n}d` with respect to its input.

@@ -100,12 +100,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 
 def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Any = None,
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """As `normal_`, with numbers inside [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -135,9 +130,7 @@ def trunc_normal_(
     return tensor
 
 
-def _normal_within(
-    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
-) -> tuple[Tensor, Tensor]:
+def _normal_within(like: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> tuple[Tensor, Tensor]:
     """Normal values, and which of them lie in [a, b]."""
     values = empty_like(like)
     values.normal_(mean, std, generator=generator)
@@ -246,9 +239,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs each output sums over, and how many outputs each input reaches."""
     if tensor.dim() < 2:
-        raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-        )
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -294,11 +285,7 @@ def _nothing_to_do(tensor: Tensor) -> bool:
 
 
 def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Draw from U(-b, b), b = gain sqrt(3 / fan) (He and others, 2015), in place.
 
@@ -321,11 +308,7 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """As `kaiming_uniform_`, from N(0, std^2), std = gain / sqrt(fan)."""
     if _nothing_to_do(tensor):
@@ -406,9 +389,7 @@ def _make_deprecate(meth: Callable) -> Callable:
 
     def deprecated_init(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
-            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.",
-            FutureWarning,
-            stacklevel=2,
+            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2
         )
         return meth(*args, **kwargs)
 

@@ -104,9 +104,7 @@ def _over(cls: type, array: Any, requires_grad: bool) -> Any:
         p._ext.inference = True
     if requires_grad:
         if p.dtype.category < FLOATING:
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         p.requires_grad_(True)
     return p
 
@@ -121,9 +119,7 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     return Parameter(data, requires_grad)
 
 
-def _rebuild_parameter_with_state(
-    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict
-) -> Parameter:
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict) -> Parameter:
     param = Parameter(data, requires_grad)
     param.__dict__.update(state)
     return param
@@ -305,11 +301,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
     cls_to_become = Tensor
 
     def __new__(
-        cls,
-        requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        persistent: bool = True,
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
         t = _waiting(cls, requires_grad, device, dtype)
         t.persistent = persistent

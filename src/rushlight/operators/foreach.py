@@ -115,8 +115,7 @@ def _alike(tensors: list[Tensor]) -> bool:
 def _listed(name: str, tensors: Any) -> list[Tensor]:
     if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
         raise TypeError(
-            f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not "
-            f"{type(tensors).__name__}"
+            f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
@@ -130,9 +129,7 @@ def _each(tensors: list[Tensor], other: Any) -> Sequence[Any]:
     if len(other) == len(tensors):
         return other
     if any(isinstance(o, Tensor) for o in other):
-        raise RuntimeError(
-            f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}"
-        )
+        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
     raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
@@ -178,7 +175,7 @@ def _limit(tensors: list[Tensor], method: str, other: Any) -> list[Tensor]:
 
 def _two_more(
     tensors: list[Tensor], method: str, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
-) -> list[Tensor]:  # fmt: skip
+) -> list[Tensor]:
     value = value if scalars is None else scalars
     if isinstance(value, Tensor):
         value = value.tolist() if value.dim() else value.item()
@@ -192,12 +189,7 @@ def _lerp(tensors: list[Tensor], method: str, tensors1: Any, weight: Any) -> lis
 
 
 def _mul(tensors: list[Tensor], method: str, other: Any) -> Any:
-    if (
-        method == "mul_"
-        and isinstance(other, Tensor)
-        and other.dim() == 0
-        and _alike([*tensors, other])
-    ):
+    if method == "mul_" and isinstance(other, Tensor) and other.dim() == 0 and _alike([*tensors, other]):
         if all(t._a.dtype == tensors[0]._a.dtype for t in (*tensors, other)):
             run(MULTIPLY, other._a.__class__, (other._a, *[t._a for t in tensors]), {})
             for t in tensors:

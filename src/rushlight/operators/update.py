@@ -67,16 +67,7 @@ def _cut(g: Any) -> Any:
 
 
 @update("sgd_update")
-def SGD(
-    xp: ArrayModule,
-    h: list,
-    p: Any,
-    g: Any,
-    *buffer: Any,
-    nesterov: bool,
-    maximize: bool,
-    first: bool,
-) -> None:
+def SGD(xp: ArrayModule, h: list, p: Any, g: Any, *buffer: Any, nesterov: bool, maximize: bool, first: bool) -> None:
     """h: lr, weight decay, momentum, dampening; buffer: momentum, absent without it."""
     lr, decay, momentum, dampening = h
     g = _regularised(g, p, decay, maximize)
@@ -93,15 +84,7 @@ def SGD(
 
 @update("adam_update")
 def ADAM(
-    xp: ArrayModule,
-    h: list,
-    p: Any,
-    g: Any,
-    m: Any,
-    v: Any,
-    *largest: Any,
-    decoupled: bool,
-    maximize: bool,
+    xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *largest: Any, decoupled: bool, maximize: bool
 ) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, sqrt(1 - beta2^t)."""
     lr, decay, beta1, beta2, eps, c1, c2 = h
@@ -130,9 +113,7 @@ def ADAMAX(xp: ArrayModule, h: list, p: Any, g: Any, m: Any, u: Any, *, maximize
 
 
 @update("nadam_update")
-def NADAM(
-    xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
-) -> None:
+def NADAM(xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta2^t, factor of g, factor of m."""
     lr, decay, beta1, beta2, eps, c2, by_g, by_m = h
     if decoupled:
@@ -148,9 +129,7 @@ def NADAM(
 
 
 @update("radam_update")
-def RADAM(
-    xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool
-) -> None:
+def RADAM(xp: ArrayModule, h: list, p: Any, g: Any, m: Any, v: Any, *, decoupled: bool, maximize: bool) -> None:
     """h: lr, weight decay, beta1, beta2, eps, 1 - beta1^t, rectified adaptive factor or 0."""
     lr, decay, beta1, beta2, eps, c1, adaptive = h
     if decoupled:
@@ -168,15 +147,7 @@ def RADAM(
 
 @update("rmsprop_update")
 def RMSPROP(
-    xp: ArrayModule,
-    h: list,
-    p: Any,
-    g: Any,
-    v: Any,
-    *rest: Any,
-    centered: bool,
-    momentum: bool,
-    maximize: bool,
+    xp: ArrayModule, h: list, p: Any, g: Any, v: Any, *rest: Any, centered: bool, momentum: bool, maximize: bool
 ) -> None:
     """h: lr, weight decay, alpha, eps, momentum; rest: mean gradient, momentum buffer, as asked."""
     lr, decay, alpha, eps, factor = h
@@ -207,9 +178,7 @@ def ADAGRAD(xp: ArrayModule, h: list, p: Any, g: Any, total: Any, *, maximize: b
 
 
 @update("adadelta_update")
-def ADADELTA(
-    xp: ArrayModule, h: list, p: Any, g: Any, square: Any, moved: Any, *, maximize: bool
-) -> None:
+def ADADELTA(xp: ArrayModule, h: list, p: Any, g: Any, square: Any, moved: Any, *, maximize: bool) -> None:
     """h: lr, weight decay, rho, eps."""
     lr, decay, rho, eps = h
     g = _regularised(g, p, decay, maximize)
@@ -222,9 +191,7 @@ def ADADELTA(
 
 
 @update("rprop_update")
-def RPROP(
-    xp: ArrayModule, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize: bool
-) -> None:
+def RPROP(xp: ArrayModule, h: list, p: Any, g: Any, before: Any, size: Any, *, maximize: bool) -> None:
     """h: eta minus, eta plus, smallest and largest step."""
     shrink, grow, smallest, largest = h
     if maximize:

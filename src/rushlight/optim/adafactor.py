@@ -80,9 +80,7 @@ class Adafactor(KernelOptimizer):
         for p in params:
             if p.is_complex():
                 raise RuntimeError("Adafactor does not support complex parameters")
-            if hasattr(
-                p, "full_shape"
-            ):  # its averages over rows and columns would be those of a part
+            if hasattr(p, "full_shape"):  # its averages over rows and columns would be those of a part
                 raise NotImplementedError("Adafactor with parameters that are spread over ranks: use AdamW, or keep them whole (ignored_params)")  # fmt: skip
             if not self.state.get(p):
                 self._started(p, group)

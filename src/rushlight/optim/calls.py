@@ -17,9 +17,7 @@ from ..runtime.thread import here, settle
 
 Numbers = Sequence[float]
 Raise = Callable[[dict[str, Any], Numbers], Numbers]  # (options, scalars before) -> scalars after
-Find = Callable[
-    [dict[str, Any], Numbers, Numbers], list[Any]
-]  # (options, before, after) -> numbers
+Find = Callable[[dict[str, Any], Numbers, Numbers], list[Any]]  # (options, before, after) -> numbers
 
 
 class UpdateCall:
@@ -64,9 +62,7 @@ class HostNumbers:
 
     __slots__ = ("before", "columns", "find", "group", "latest", "n", "raised", "rows")
 
-    def __init__(
-        self, group: dict[str, Any], columns: list[list[Any]], n: int, raised: Raise, find: Find
-    ) -> None:
+    def __init__(self, group: dict[str, Any], columns: list[list[Any]], n: int, raised: Raise, find: Find) -> None:
         self.group, self.columns, self.n = group, columns, n
         self.raised, self.find = raised, find
         self.before: Sequence[Any] = ()  # the scalars of the host, as they were
@@ -131,9 +127,7 @@ class HostNumbers:
         return list(zip(*[v if v.__class__ is list else [v] * self.n for v in values]))
 
 
-def raise_scalars(
-    raised: Raise, group: dict[str, Any], columns: list[list[Any]], before: Sequence[Any]
-) -> list[Any]:
+def raise_scalars(raised: Raise, group: dict[str, Any], columns: list[list[Any]], before: Sequence[Any]) -> list[Any]:
     """Count a step: each scalar of all parameters afterwards, a number, or a list where they differ."""
     if not columns:
         return []
@@ -168,7 +162,5 @@ def number(t: Tensor) -> float:
     """A tensor of one element as a number of the host."""
     settle()
     if t.numel() != 1:
-        raise RuntimeError(
-            f"an optimiser's option is a number or a tensor of one, not of shape {list(t.shape)}"
-        )
+        raise RuntimeError(f"an optimiser's option is a number or a tensor of one, not of shape {list(t.shape)}")
     return float(devices.backend_of_type(t._a.__class__).to_host(t._a).reshape(()))

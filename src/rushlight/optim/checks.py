@@ -46,9 +46,7 @@ def check_tensor_betas(values: Any, foreach: bool | None, capturable: bool) -> A
     """Adam's betas as tensors: of one element each, and not with `foreach` alone."""
     if not isinstance(values, tuple):
         return values
-    kinds = {
-        float if isinstance(b, float) else Tensor if isinstance(b, Tensor) else None for b in values
-    }
+    kinds = {float if isinstance(b, float) else Tensor if isinstance(b, Tensor) else None for b in values}
     if len(kinds) != 1 or None in kinds:
         raise ValueError("betas must be either both floats or both Tensors")
     for i, beta in enumerate(values):
@@ -61,8 +59,6 @@ def check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool) 
     if not isinstance(value, Tensor):
         return
     if foreach and not capturable:
-        raise ValueError(
-            f"{name} as a Tensor is not supported for capturable=False and foreach=True"
-        )
+        raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
     if value.numel() != 1:
         raise ValueError(f"Tensor {name} must be 1-element")

@@ -68,9 +68,7 @@ class OneCycleLR(LRScheduler):
         check_optimizer(optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ValueError(
-                    "You must define either total_steps OR (epochs AND steps_per_epoch)"
-                )
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
             for name, count in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
                 if not isinstance(count, int) or count <= 0:
                     raise ValueError(f"Expected positive integer {name}, but got {count}")
@@ -94,9 +92,7 @@ class OneCycleLR(LRScheduler):
                 _phase(total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
             ]
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self.cycle_momentum = cycle_momentum
@@ -112,9 +108,7 @@ class OneCycleLR(LRScheduler):
     def _prepare_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
-            raise ValueError(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in defaults
         if last_epoch != -1:
             return
@@ -129,9 +123,7 @@ class OneCycleLR(LRScheduler):
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         anneal = _cosine if self._anneal_func_type == "cos" else _linear
         values = []
         for group in self._groups:
@@ -202,17 +194,11 @@ class CyclicLR(LRScheduler):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
         self._scale_fn = scale_fn
-        self.scale_mode = (
-            scale_mode
-            if scale_fn is not None
-            else ("iterations" if mode == "exp_range" else "cycle")
-        )
+        self.scale_mode = scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
             self.use_beta1 = "betas" in optimizer.defaults
             self.base_momentums = per_group(optimizer, base_momentum, "base_momentum")
             self.max_momentums = per_group(optimizer, max_momentum, "max_momentum")
@@ -234,14 +220,9 @@ class CyclicLR(LRScheduler):
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
-            for group, low, high in zip(
-                self._groups, self.base_momentums, self.max_momentums, strict=True
-            ):
+            for group, low, high in zip(self._groups, self.base_momentums, self.max_momentums, strict=True):
                 _set_momentum(group, high - (high - low) * height * scale, self.use_beta1)
-        return [
-            low + (high - low) * height * scale
-            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
-        ]
+        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -342,9 +323,7 @@ class ReduceLROnPlateau(LRScheduler):
         sign = 1 if self.mode == "min" else -1
         if self.threshold_mode == "rel":
             return (
-                sign * a < sign * best * (1 - sign * self.threshold)
-                if math.isfinite(best)
-                else sign * a < sign * best
+                sign * a < sign * best * (1 - sign * self.threshold) if math.isfinite(best) else sign * a < sign * best
             )
         return sign * a < sign * best - self.threshold
 

@@ -64,9 +64,7 @@ def strong_wolfe(
         steps += 1
     if not bracket:
         bracket = [(0, f, g, slope), (t, f_new, g_new, slope_new)]
-    return _zoom(
-        evaluate, bracket, d, f, slope, scale, used, (c1, c2, tolerance, max_steps - steps)
-    )
+    return _zoom(evaluate, bracket, d, f, slope, scale, used, (c1, c2, tolerance, max_steps - steps))
 
 
 def _zoom(evaluate: Callable, bracket: list[tuple], d: Any, f: float, slope: Any, scale: Any,
@@ -176,9 +174,7 @@ class LBFGS(Optimizer):
             p.add_(direction[at : at + n].view_as(p), alpha=size)
             at += n
 
-    def _evaluate(
-        self, closure: Callable, x: list[Tensor], t: float | Tensor, d: Tensor
-    ) -> tuple[float, Tensor]:
+    def _evaluate(self, closure: Callable, x: list[Tensor], t: float | Tensor, d: Tensor) -> tuple[float, Tensor]:
         """Loss and gradient at x + t d; the parameters are put back."""
         self._move(t, d)
         loss = float(closure())
@@ -191,9 +187,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Go downhill for up to `max_iter` directions; `closure` gives the loss and makes gradients."""
         if len(self.param_groups) != 1:
-            raise AssertionError(
-                f"Expected exactly one param_group, but got {len(self.param_groups)}"
-            )
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
         lr = number(group["lr"]) if isinstance(group["lr"], Tensor) else group["lr"]
         with_grad = enable_grad()(closure)
@@ -223,9 +217,7 @@ class LBFGS(Optimizer):
                 break
             last = iterations == group["max_iter"]
             room = group["max_eval"] - evaluations
-            loss, grad, t, used = self._search(
-                with_grad, group, loss, grad, t, d, slope, last, room
-            )
+            loss, grad, t, used = self._search(with_grad, group, loss, grad, t, d, slope, last, room)
             state["t"] = t
             evaluations += used
             state["func_evals"] += used
@@ -243,9 +235,8 @@ class LBFGS(Optimizer):
                 raise RuntimeError("only 'strong_wolfe' is supported")
             start = [p.clone() for p in self._params]
             loss, grad, t, used = strong_wolfe(
-                lambda step: self._evaluate(closure, start, step, d), t, d, loss, grad, slope,
-                max_steps=room,
-            )  # fmt: skip
+                lambda step: self._evaluate(closure, start, step, d), t, d, loss, grad, slope, max_steps=room
+            )
             self._move(t, d)
             return loss, grad, t, used
         self._move(t, d)

@@ -10,15 +10,7 @@ from typing import Any
 
 from .cycles import CyclicLR, OneCycleLR, ReduceLROnPlateau
 from .optimizer import Optimizer
-from .schedule_base import (
-    LRScheduler,
-    _LRScheduler,
-    load_functions,
-    per_group,
-    rates,
-    saved_functions,
-    set_rate,
-)
+from .schedule_base import LRScheduler, _LRScheduler, load_functions, per_group, rates, saved_functions, set_rate
 
 
 class LambdaLR(LRScheduler):
@@ -48,10 +40,7 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         self._warn_outside_step()
-        return [
-            base * f(self.last_epoch)
-            for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
-        ]
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
@@ -85,9 +74,7 @@ class MultiplicativeLR(LambdaLR):
         self._warn_outside_step()
         if self._is_initial:
             return self._same()
-        return [
-            g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups, strict=True)
-        ]
+        return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups, strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -109,9 +96,7 @@ class StepLR(LRScheduler):
         [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
-    def __init__(
-        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -146,11 +131,7 @@ class MultiStepLR(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        milestones: Sequence[int],
-        gamma: float = 0.1,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
@@ -190,11 +171,7 @@ class ConstantLR(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
@@ -206,9 +183,7 @@ class ConstantLR(LRScheduler):
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scaled(self.factor)
-        return (
-            self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._same()
-        )
+        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._same()
 
     def _get_closed_form_lr(self) -> list[float]:
         over = self.last_epoch >= self.total_iters
@@ -242,9 +217,7 @@ class LinearLR(LRScheduler):
         total_iters: int = 5, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
-            )
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
@@ -317,9 +290,7 @@ class PolynomialLR(LRScheduler):
         [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
     """
 
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
@@ -355,9 +326,7 @@ class CosineAnnealingLR(LRScheduler):
         [1.0, 0.854, 0.5, 0.146, 0.0]
     """
 
-    def __init__(
-        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -371,13 +340,8 @@ class CosineAnnealingLR(LRScheduler):
         turn = math.pi / self.T_max
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(turn)) / 2
-            return [
-                g["lr"] + (b - self.eta_min) * rise
-                for b, g in zip(self.base_lrs, self._groups, strict=True)
-            ]
-        ratio = (1 + math.cos(turn * self.last_epoch)) / (
-            1 + math.cos(turn * (self.last_epoch - 1))
-        )
+            return [g["lr"] + (b - self.eta_min) * rise for b, g in zip(self.base_lrs, self._groups, strict=True)]
+        ratio = (1 + math.cos(turn * self.last_epoch)) / (1 + math.cos(turn * (self.last_epoch - 1)))
         return [ratio * (g["lr"] - self.eta_min) + self.eta_min for g in self._groups]
 
     def _get_closed_form_lr(self) -> list[float]:
@@ -409,21 +373,14 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0.0,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
-            raise ValueError(
-                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
-            )
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
         self.T_0 = self.T_i = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
@@ -518,9 +475,8 @@ class SequentialLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
-        last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
         _check_members("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -584,13 +540,9 @@ class ChainedScheduler(LRScheduler):
         [0.5, 0.25, 0.25, 0.125]
     """
 
-    def __init__(
-        self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
-    ) -> None:
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
-            raise ValueError(
-                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."
-            )
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         self._schedulers = list(schedulers)
         self.optimizer = optimizer or schedulers[0].optimizer
         _check_members("ChainedScheduler", schedulers, self.optimizer)

@@ -67,8 +67,7 @@ class Muon(KernelOptimizer):
             for p in group["params"]:
                 if p.ndim != 2:
                     raise ValueError(
-                        "Muon only supports 2D parameters whereas we found a parameter with size: "
-                        f"{p.size()}"
+                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
                     )
 
     # Options that are part of the kernels' own, and not among the numbers that each step finds anew.

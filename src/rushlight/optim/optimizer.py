@@ -75,9 +75,7 @@ DeviceDict = dict[Any, Tensor]
 DeviceDtypeDict = dict[Any, Tensor]
 
 _params_doc = "params: parameters, named parameters, or dicts that describe groups of them"
-_foreach_doc = (
-    "foreach: whether updates run over whole lists of tensors; None lets the library choose"
-)
+_foreach_doc = "foreach: whether updates run over whole lists of tensors; None lets the library choose"
 _fused_doc = "fused: whether an update is one kernel; None lets the library choose"
 _capturable_doc = "capturable: whether a step may be recorded in a CUDA graph (default: False)"
 _differentiable_doc = "differentiable: whether steps are put on the tape (default: False)"
@@ -264,9 +262,7 @@ class Optimizer:
     _post_hooks: Any = _Own()
     _file_hooks: Any = _Own()
     _fills: dict[str, Any] = {}  # options that files of older versions lack
-    _host: tuple[
-        str, ...
-    ] = ()  # states that are tensors of one number on the host, whatever the device
+    _host: tuple[str, ...] = ()  # states that are tensors of one number on the host, whatever the device
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -318,9 +314,7 @@ class Optimizer:
         self._check_params(param_group["params"])
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         self._check_against_others(param_group)
         self.param_groups.append(param_group)
@@ -328,9 +322,7 @@ class Optimizer:
     def _check_params(self, params: list[Any]) -> None:
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
-                )
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len({id(p) for p in params}) != len(params):
@@ -401,9 +393,7 @@ class Optimizer:
     def _make_hooks(self) -> None:
         self._pre_hooks = OrderedDict()
         self._post_hooks = OrderedDict()
-        self._file_hooks = {
-            when: OrderedDict() for when in ("saving", "saved", "loading", "loaded")
-        }
+        self._file_hooks = {when: OrderedDict() for when in ("saving", "saved", "loading", "loaded")}
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step."""
@@ -413,27 +403,19 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return RemovableHandle(self._post_hooks, hook)
 
-    def register_state_dict_pre_hook(
-        self, hook: Callable, prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict` begins."""
         return self._register("saving", hook, prepend)
 
-    def register_state_dict_post_hook(
-        self, hook: Callable, prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns takes its place."""
         return self._register("saved", hook, prepend)
 
-    def register_load_state_dict_pre_hook(
-        self, hook: Callable, prepend: bool = False
-    ) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; what it returns is loaded instead."""
         return self._register("loading", hook, prepend)
 
-    def register_load_state_dict_post_hook(
-        self, hook: Callable, prepend: bool = False
-    ) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` when a state has been loaded."""
         return self._register("loaded", hook, prepend)
 
@@ -490,9 +472,7 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             if key in owner:
                 p, group = owner[key]
-                state[p] = self._fitted(
-                    p, value, bool(group.get("fused") or group.get("capturable"))
-                )
+                state[p] = self._fitted(p, value, bool(group.get("fused") or group.get("capturable")))
             else:
                 state[key] = value
         for mine, theirs in zip(self.param_groups, saved):
@@ -514,8 +494,7 @@ class Optimizer:
         for mine, theirs in zip(self.param_groups, saved):
             if len(mine["params"]) != len(theirs["params"]):
                 raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of "
-                    "optimizer's group"
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
                 )
 
     def _fitted(self, p: Tensor, value: Any, single: bool, key: str = "") -> Any:
@@ -561,9 +540,7 @@ def _take_names(group: dict[str, Any]) -> None:
     """Accept `model.named_parameters()` as well as `model.parameters()`."""
     names = [p[0] for p in group["params"] if isinstance(p, tuple)]
     if names and len(names) != len(group["params"]):
-        raise ValueError(
-            "all optimizer params should be with/without names. Some param names are missing"
-        )
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
     if names:
         group["params"] = [p for _, p in group["params"]]
         group["param_names"] = names
@@ -591,8 +568,7 @@ def _with_hooks(step: Callable) -> Callable:
                     continue
                 if not (isinstance(replaced, tuple) and len(replaced) == 2):
                     raise RuntimeError(
-                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
-                        f"{replaced}."
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
                     )
                 args, kwargs = replaced
         tracer = here.tracer

@@ -106,9 +106,7 @@ class SGD(KernelOptimizer):
             raise RuntimeError("`_fused_sgd` does not support sparse gradients")
         gradient: Any = p.grad
         if group["weight_decay"] != 0 or not gradient.is_sparse:
-            raise RuntimeError(
-                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
-            )
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
     def _step_sparse(self, group: dict[str, Any], p: Tensor) -> None:
         g: Any = p.grad
@@ -153,9 +151,7 @@ class Adam(KernelOptimizer):
     """
 
     kernel = update.ADAM
-    _fills = {
-        **_FILLS, "amsgrad": False, "capturable": False, "decoupled_weight_decay": False, "fused": None,
-    }  # fmt: skip
+    _fills = {**_FILLS, "amsgrad": False, "capturable": False, "decoupled_weight_decay": False, "fused": None}
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3,
@@ -185,18 +181,13 @@ class Adam(KernelOptimizer):
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
         t = after[0]
-        return [
-            group["lr"], group["weight_decay"], beta1, beta2, group["eps"],
-            1 - beta1**t, (1 - beta2**t) ** 0.5,
-        ]  # fmt: skip
+        return [group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1**t, (1 - beta2**t) ** 0.5]
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]}
 
     def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
-        raise RuntimeError(
-            "Adam does not support sparse gradients, please consider SparseAdam instead"
-        )
+        raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
 
 
 class AdamW(Adam):
@@ -256,14 +247,7 @@ class Adamax(KernelOptimizer):
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         beta1, beta2 = group["betas"]
-        return [
-            group["lr"],
-            group["weight_decay"],
-            beta1,
-            beta2,
-            group["eps"],
-            1 - beta1 ** after[0],
-        ]
+        return [group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1 ** after[0]]
 
 
 class NAdam(KernelOptimizer):
@@ -379,9 +363,7 @@ class RAdam(KernelOptimizer):
         if length > 5.0:
             rectified = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
             adaptive = rectified**0.5 * c2**0.5
-        return [
-            group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1**t, adaptive
-        ]  # fmt: skip
+        return [group["lr"], group["weight_decay"], beta1, beta2, group["eps"], 1 - beta1**t, adaptive]
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]}

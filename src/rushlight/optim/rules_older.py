@@ -75,11 +75,7 @@ class RMSprop(KernelOptimizer):
         return [group[k] for k in ("lr", "weight_decay", "alpha", "eps", "momentum")]
 
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "centered": group["centered"],
-            "momentum": group["momentum"] > 0,
-            "maximize": group["maximize"],
-        }
+        return {"centered": group["centered"], "momentum": group["momentum"] > 0, "maximize": group["maximize"]}
 
 
 class Adagrad(KernelOptimizer):
@@ -114,11 +110,7 @@ class Adagrad(KernelOptimizer):
         check_lr(lr)
         check("lr_decay value", lr_decay, lr_decay >= 0.0)
         check("weight_decay value", weight_decay, weight_decay >= 0.0)
-        check(
-            "initial_accumulator_value value",
-            initial_accumulator_value,
-            initial_accumulator_value >= 0,
-        )
+        check("initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0)
         check("epsilon value", eps, eps >= 0.0)
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,

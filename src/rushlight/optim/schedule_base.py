@@ -176,9 +176,7 @@ def per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:
     """One value per parameter group."""
     if isinstance(value, (list, tuple)):
         if len(value) != len(optimizer.param_groups):
-            raise ValueError(
-                f"Expected {len(optimizer.param_groups)} values for {name}, got {len(value)}"
-            )
+            raise ValueError(f"Expected {len(optimizer.param_groups)} values for {name}, got {len(value)}")
         return list(value)
     return [value] * len(optimizer.param_groups)
 

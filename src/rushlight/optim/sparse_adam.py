@@ -50,9 +50,7 @@ class SparseAdam(Optimizer):
                 raise ValueError(words)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         self._refuse("Sparse", "SparseAdam requires dense parameter tensors", lambda p: p.is_sparse)
-        self._refuse(
-            "Complex", "SparseAdam does not support complex parameters", lambda p: p.is_complex()
-        )
+        self._refuse("Complex", "SparseAdam does not support complex parameters", lambda p: p.is_complex())
 
     def _refuse(self, kind: str, why: str, is_one: Any) -> None:
         groups = enumerate(self.param_groups)
@@ -70,9 +68,7 @@ class SparseAdam(Optimizer):
             for group in self.param_groups:
                 wanted = [p for p in group["params"] if p.grad is not None]
                 if not all(p.grad.is_sparse for p in wanted):  # said before any of them changes
-                    raise RuntimeError(
-                        "SparseAdam does not support dense gradients, please consider Adam instead"
-                    )
+                    raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
                 for p in wanted:
                     self._step_one(p, group)
         return loss

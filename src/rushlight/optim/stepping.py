@@ -67,9 +67,7 @@ class KernelOptimizer(Optimizer):
     state_names: tuple[str, ...] = ()
     in_columns = True  # the usual step of a group is one call over all parameters with a gradient
     _waiting: list[UpdateCall]  # of the step that is being prepared
-    _undo: list[
-        tuple[Any, Callable[[], Any]]
-    ]  # what takes it back, and the parameter that it is about
+    _undo: list[tuple[Any, Callable[[], Any]]]  # what takes it back, and the parameter that it is about
     _rare: list[tuple[dict[str, Any], Tensor]]  # parameters whose gradients are sparse
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -195,9 +193,7 @@ class KernelOptimizer(Optimizer):
         flags["n"] = n = len(changed[0])
         numbers = HostNumbers(group, counts, n, self._raised, find or self._numbers)
         self._waiting.append(UpdateCall(kernel or self.kernel, arrays, flags, changed, numbers))
-        arrays[0] = numbers.first(
-            options
-        )  # counts are raised: the call waits, so they can be put back
+        arrays[0] = numbers.first(options)  # counts are raised: the call waits, so they can be put back
 
     # -- any other ------------------------------------------------------------------------------
 
@@ -277,9 +273,7 @@ class KernelOptimizer(Optimizer):
             after = raise_scalars(self._raised, group, own, before)
             h = self._numbers(group, before, after)
             kept = [s[i] for s in states]
-            fresh = [
-                s.clone() for s in kept
-            ]  # what derivatives keep of them, no later step may change
+            fresh = [s.clone() for s in kept]  # what derivatives keep of them, no later step may change
             body(TENSORS, h, p, g, *fresh, **flags)
             for s, new in zip(kept, fresh):
                 s.copy_(new)

@@ -71,9 +71,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
 
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:
-        raise ValueError(
-            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
-        )
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
 def get_swa_avg_fn() -> Callable:
@@ -142,9 +140,7 @@ class SWALR(LRScheduler):
         for lr, group in zip(per_group(optimizer, swa_lr, "swa_lr"), optimizer.param_groups):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy = anneal_strategy

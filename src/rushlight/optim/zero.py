@@ -31,7 +31,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         **defaults: Any,
     ) -> None:
         if overlap_with_ddp:
-            raise NotImplementedError("ZeroRedundancyOptimizer(overlap_with_ddp=True): step after backward")  # fmt: skip
+            raise NotImplementedError("ZeroRedundancyOptimizer(overlap_with_ddp=True): step after backward")
         self.process_group = group_of(process_group)
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self._class, self._options = optimizer_class, defaults
@@ -55,9 +55,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         for g in self.param_groups:
             mine = [p for p in g["params"] if self.owner[id(p)] == self.rank]
             groups.append({**{k: v for k, v in g.items() if k != "params"}, "params": mine})
-        self.optim = self._class(
-            [g for g in groups if g["params"]] or _nothing(groups), **self._options
-        )
+        self.optim = self._class([g for g in groups if g["params"]] or _nothing(groups), **self._options)
         self.state = self.optim.state
         self._mine = [i for i, g in enumerate(groups) if g["params"]] or [0]
         for i, inner in zip(self._mine, self.optim.param_groups):
@@ -69,9 +67,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         if self._ready:
             kept = dict(self.optim.state)
             self._share()
-            self.optim.state.update(
-                {p: s for p, s in kept.items() if self.owner[id(p)] == self.rank}
-            )
+            self.optim.state.update({p: s for p, s in kept.items() if self.owner[id(p)] == self.rank})
 
     def _pass_options(self) -> None:
         """What schedulers changed belongs to the inner optimiser too."""
@@ -84,9 +80,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """Update this rank's parameters, then send them to all."""
         Join.notify_join_context(self)
         self._pass_options()
-        loss = (
-            self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
-        )
+        loss = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
         self._tell_all()
         return loss
 
@@ -131,7 +125,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """Bring all states to rank `to`, before `state_dict()` there; every rank calls it."""
         numbers = self._numbers()
         mine = {numbers[id(p)]: state for p, state in self.optim.state.items()}
-        found: list[Any] | None = [None] * self.world_size if self.process_group.world.rank == to else None  # fmt: skip
+        found: list[Any] | None = [None] * self.world_size if self.process_group.world.rank == to else None
         gather_object(mine, found, dst=to, group=self.process_group)
         self._saved = found
 

@@ -230,9 +230,7 @@ class EventList(list):
         own = [e for e in self if e.device_type is DeviceType.CUDA and not e.is_user_annotation]
         return sum([e.self_device_time_total for e in own or self])
 
-    def key_averages(
-        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, **kwargs: Any
-    ) -> EventList:
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, **kwargs: Any) -> EventList:
         """The sums by name, or by name and shapes of inputs, or by name and the innermost lines of the caller."""
         rows: dict[Any, FunctionEventAvg] = {}
         for event in self:
@@ -245,9 +243,7 @@ class EventList(list):
                 row = rows[at] = FunctionEventAvg(event.key, event.inside)
                 row.input_shapes, row.stack = shapes, stack
             row.add(event)
-        made = EventList(
-            rows.values(), use_device=self._use_device, profile_memory=self._profile_memory
-        )
+        made = EventList(rows.values(), use_device=self._use_device, profile_memory=self._profile_memory)
         made.shown_shapes = group_by_input_shapes
         return made
 
@@ -335,7 +331,7 @@ def _table(events: EventList, rows: list, widest: int, widest_line: int, header:
         if on_gpu:
             line += [_bytes(r.device_memory_usage), _bytes(r.self_device_memory_usage)]
         line += [str(r.count)] + [str(r.input_shapes)] * shapes
-        lines.append(line + [text[-widest_line:] for text in r.stack[:1]] + [""] * (stacks and not r.stack))  # fmt: skip
+        lines.append(line + [text[-widest_line:] for text in r.stack[:1]] + [""] * (stacks and not r.stack))
         lines += [[""] * len(line) + [text[-widest_line:]] for text in r.stack[1:]]
     widths = [max([len(line[i]) for line in lines] + [12]) for i in range(len(heads))]
     rule = "  ".join(["-" * w for w in widths]) + "  "

@@ -123,11 +123,7 @@ class profile:  # noqa: N801
         with_stack: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.record_shapes, self.profile_memory, self.with_stack = (
-            record_shapes,
-            profile_memory,
-            with_stack,
-        )
+        self.record_shapes, self.profile_memory, self.with_stack = (record_shapes, profile_memory, with_stack)
         chosen = supported_activities() if activities in (None, True) else set(activities)
         self.activities = chosen
         self.on_trace_ready = on_trace_ready
@@ -135,16 +131,10 @@ class profile:  # noqa: N801
         self.step_num = 0
         self.current_action = self.schedule(0)
         self._events: list[FunctionEvent] = []
-        self._open: list[
-            FunctionEvent
-        ] = []  # operators and blocks of `record_function` that have begun
-        self._memory: list[
-            tuple[float, int, int, int]
-        ] = []  # when, which GPU, bytes in use and held
+        self._open: list[FunctionEvent] = []  # operators and blocks of `record_function` that have begun
+        self._memory: list[tuple[float, int, int, int]] = []  # when, which GPU, bytes in use and held
         self._records: list[Any] | None = None  # the GPU's, in this cycle
-        self.waits = (
-            False  # whether the host waits for the GPU behind each operator, for want of records
-        )
+        self.waits = False  # whether the host waits for the GPU behind each operator, for want of records
         self._metadata: dict[str, Any] = {}
         self._context: Any = None
         self._step: Any = None
@@ -224,11 +214,7 @@ class profile:  # noqa: N801
             self.on_trace_ready(self)
 
     def __call__(
-        self,
-        kernel: door.Kernel,
-        arrays: Sequence[Any],
-        attrs: dict[str, Any],
-        call: Callable[[], Any],
+        self, kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
         shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.record_shapes else None
         event = self._begin(shown_name(kernel.name, attrs), shapes)
@@ -286,14 +272,12 @@ class profile:  # noqa: N801
     def exchanged(self, name: str, begin: float, took: float, size: int) -> None:
         """Ranks have exchanged `size` bytes, in this thread as a part of an event or in the group's beside it."""
         thread = threading.get_ident()
-        event = FunctionEvent(name, begin, took, thread, inside=thread == self._home, args={"bytes": size})  # fmt: skip
+        event = FunctionEvent(name, begin, took, thread, inside=thread == self._home, args={"bytes": size})
         event.self_cpu_memory_usage = size
         self._events.append(event)
 
     def _begin(self, name: str, shapes: Any, kind: str = "cpu_op") -> FunctionEvent:
-        event = FunctionEvent(
-            name, time.perf_counter(), 0.0, threading.get_native_id(), shapes, kind=kind
-        )
+        event = FunctionEvent(name, time.perf_counter(), 0.0, threading.get_native_id(), shapes, kind=kind)
         if self.with_stack:
             event.stack = _stack()
         self._open.append(event)
@@ -311,9 +295,7 @@ class profile:  # noqa: N801
         """Everything that was seen, in the order it ended."""
         return EventList(self._events, profile_memory=self.profile_memory)
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **kwargs: Any
-    ) -> EventList:
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **kwargs: Any) -> EventList:
         """The sums by name, or by name and shapes of inputs, or by name and the innermost lines of the caller."""
         events = self.events()
         for event in events:
@@ -389,7 +371,7 @@ class record_function(ContextDecorator):  # noqa: N801
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
-) -> Callable[[int], ProfilerAction]:  # fmt: skip
+) -> Callable[[int], ProfilerAction]:
     """Which steps are recorded: some are skipped, then in turns some wait, some warm up, some are recorded.
 
     Args:
@@ -422,9 +404,7 @@ def schedule(
     return action
 
 
-def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
-) -> Any:
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Any:
     """A function for `on_trace_ready` that writes the trace into a folder, for chrome://tracing and Perfetto.
 
     Args:

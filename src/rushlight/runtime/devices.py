@@ -114,9 +114,7 @@ def backend_of(d: device) -> Backend:
 
 def _load(name: str) -> Backend:
     if name not in known.loaders:
-        raise RuntimeError(
-            f"rushlight has no backend for device type {name!r}; it runs on cpu and cuda."
-        )
+        raise RuntimeError(f"rushlight has no backend for device type {name!r}; it runs on cpu and cuda.")
     register(known.loaders[name]())
     return known.by_name[name]
 

@@ -33,18 +33,7 @@ class Kernel:
     then the one under `fallbacks` computes.
     """
 
-    __slots__ = (
-        "facts",
-        "fallbacks",
-        "name",
-        "generic",
-        "is_view",
-        "moves_only",
-        "impls",
-        "meta",
-        "mutates",
-        "random",
-    )
+    __slots__ = ("facts", "fallbacks", "name", "generic", "is_view", "moves_only", "impls", "meta", "mutates", "random")
 
     def __init__(
         self,
@@ -65,9 +54,7 @@ class Kernel:
         self.is_view = is_view
         self.moves_only = moves_only or is_view  # cannot overflow or divide by zero
         self.meta = meta  # (*arrays, **attrs) -> (shape, np dtype) or a list of them
-        self.mutates = (
-            mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
-        )
+        self.mutates = mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
         self.random = random  # draws from a stream: two calls with equal inputs differ
         self.facts = facts
         self.impls: dict[type, KernelBody] = {}
@@ -78,11 +65,7 @@ class Kernel:
         """Find the body for one array type, once."""
         backend = devices.backend_of_type(cls)
         impl = backend.bind(self)
-        if backend.type not in (
-            "wrapped",
-            "sparse",
-            "batched",
-        ):  # a body that C does not find is called from Python
+        if backend.type not in ("wrapped", "sparse", "batched"):  # a body that C does not find is called from Python
             self.impls[cls] = impl
         return impl
 
@@ -90,9 +73,7 @@ class Kernel:
         return f"<kernel {self.name}>"
 
 
-def run(
-    kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any], alone: bool = False
-) -> Any:
+def run(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any], alone: bool = False) -> Any:
     """Compute `kernel` over raw arrays of type `cls`; arrays may also hold None and Python numbers.
 
     This is the one place where a body is called, and its fallback when it refuses (and `compute` of
@@ -136,9 +117,8 @@ def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
 
 
 def _bind_listener(
-    listener: Listener, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any],
-    call: Callable[[], Any],
-) -> Callable[[], Any]:  # fmt: skip
+    listener: Listener, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+) -> Callable[[], Any]:
     return lambda: listener(kernel, arrays, attrs, call)
 
 
@@ -193,9 +173,7 @@ class ReplayHooks(list[ReplayHook]):
         self.odd = False
 
 
-def each_replay(
-    refresh: Callable[[], None], *arrays: Any, undo: Callable[[], None] | None = None
-) -> None:
+def each_replay(refresh: Callable[[], None], *arrays: Any, undo: Callable[[], None] | None = None) -> None:
     """Tell this thread's recorder, if it has one, what the host must refresh before every replay.
 
     Scalars that change between steps (learning rate, step count) live in small `arrays`; `refresh`

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-REDUCTIONS = (
-    "none",
-    "mean",
-    "sum",
-)  # what `reduction=` of a loss may be, in the order in which it is numbered
+REDUCTIONS = ("none", "mean", "sum")  # what `reduction=` of a loss may be, in the order in which it is numbered
 
 
 class Rows(NamedTuple):

@@ -32,9 +32,7 @@ class MetaBackend:
         if own is not None:
             return own
         if kernel.is_view:
-            return lambda *arrays, **attrs: _views(
-                kernel.generic(np, *map(_ghost, arrays), **attrs)
-            )
+            return lambda *arrays, **attrs: _views(kernel.generic(np, *map(_ghost, arrays), **attrs))
         meta = kernel.meta
         if meta is not None:
             return lambda *arrays, **attrs: _specs(meta(*arrays, **attrs))

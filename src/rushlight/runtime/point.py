@@ -19,18 +19,7 @@ class Point:
     None: then `max`, `min` and comparisons with it are left out. Names that end in `:int` are ints.
     """
 
-    __slots__ = (
-        "attrs",
-        "by_hand",
-        "cost",
-        "engine",
-        "inputs",
-        "loss",
-        "main",
-        "optional",
-        "out",
-        "texts",
-    )
+    __slots__ = ("attrs", "by_hand", "cost", "engine", "inputs", "loss", "main", "optional", "out", "texts")
 
     def __init__(
         self,
@@ -61,9 +50,7 @@ class Point:
         self.engine = engine or self.texts.get("f", "")  # the text that the engine's bits follow
         self.cost = cost  # what it costs the engine, which has no loop of it otherwise
         self.by_hand = by_hand or loss  # its binding there does more than pass its arrays on
-        self.loss = (
-            loss  # of a pair of numbers, which is reduced, or its slope, which is multiplied
-        )
+        self.loss = loss  # of a pair of numbers, which is reduced, or its slope, which is multiplied
 
     def missing(self, operands: Iterable[Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """The names of a call's operands and attributes that are None."""
@@ -105,11 +92,7 @@ class _Pruned(ast.NodeTransformer):
         self.missing = missing
 
     def _kept(self, nodes: list[ast.expr]) -> list[ast.expr]:
-        return [
-            n
-            for n in nodes
-            if not self.missing & {m.id for m in ast.walk(n) if isinstance(m, ast.Name)}
-        ]
+        return [n for n in nodes if not self.missing & {m.id for m in ast.walk(n) if isinstance(m, ast.Name)}]
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -188,10 +171,7 @@ class _Cuda(_Printer):
         return f"T({spelt})"
 
     def choice(self, node: ast.IfExp) -> tuple[int, str]:
-        return (
-            1,
-            f"{self.show(node.test, 2)} ? {self.show(node.body, 2)} : {self.show(node.orelse)}",
-        )
+        return (1, f"{self.show(node.test, 2)} ? {self.show(node.body, 2)} : {self.show(node.orelse)}")
 
     def both(self, node: ast.BoolOp) -> tuple[int, str]:
         order, sign = _ORDER[type(node.op)]
@@ -251,12 +231,7 @@ def records(source: str) -> dict[str, Point]:
     return found
 
 
-_WORDS = {
-    "point": "",
-    "slope": "_grad",
-    "each": "",
-    "each_slope": "_grad",
-}  # what a maker's argument is a record of
+_WORDS = {"point": "", "slope": "_grad", "each": "", "each_slope": "_grad"}  # what a maker's argument is a record of
 
 
 def header(points: Mapping[str, Point]) -> str:
@@ -281,16 +256,10 @@ def header(points: Mapping[str, Point]) -> str:
             if kind in "UBG":
                 codes.append(f'{{"{name}", {kind}, {code}}},')
             if kind == "B":
-                codes += [
-                    f'{{"{s}", SCALAR, {code}}},' for s in (f"{name} number", f"number {name}")
-                ]
+                codes += [f'{{"{s}", SCALAR, {code}}},' for s in (f"{name} number", f"number {name}")]
             if not p.by_hand:
                 words = ", ".join(f'"{a}"' for a in p.attrs if kind in "AS")
-                takes = {
-                    "G": ", .copies = COPIES",
-                    "S": ", .copies = COPIES",
-                    "B": ', .rounds = "0"',
-                }
+                takes = {"G": ", .copies = COPIES", "S": ", .copies = COPIES", "B": ', .rounds = "0"'}
                 told = takes.get(kind, "") + (f", .names = {{{words}}}" if words else "")
                 entries.append(f'POINT("{name}", {bind}, {p.cost}, .which = {code}{told}),')
         lines += _macro(f"CASES_{kind}", cases)
@@ -331,9 +300,7 @@ def _loop(kind: str, text: str, p: Point) -> str:
     names = dict(zip((*_arrays(p), *_parameters(p)), (*_LOOPS[kind][1], *"abc")))
     two = p.cost != "CHEAP" and kind != "S"
     text = f"({text}) * g" if kind == "T" else text
-    return (
-        f"EACH{len(_arrays(p))}{'_LONG' if two else ''}({_Vectors(text, names).show(parsed(text))})"
-    )
+    return f"EACH{len(_arrays(p))}{'_LONG' if two else ''}({_Vectors(text, names).show(parsed(text))})"
 
 
 def _constant(name: str) -> str:

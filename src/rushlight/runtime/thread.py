@@ -20,9 +20,7 @@ PACKING = 128  # `packing` holds hooks for what ops save, see core/gradients/pac
 FOREIGN = 64  # kernels of another thread may wait whose results this one will read
 WHOLE = 256  # beside PARTS: whoever looks wants every view, but the kernels that a call runs when nobody looks
 
-TAPE = (
-    GRAD | INFERENCE
-)  # `here.state & TAPE == GRAD` is `here.grad` without a call, where that counts
+TAPE = GRAD | INFERENCE  # `here.state & TAPE == GRAD` is `here.grad` without a call, where that counts
 
 
 class _Here(threading.local):
@@ -38,15 +36,11 @@ class _Here(threading.local):
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of
     notice: Callable[[str], None] | None = None  # called for prints, files and logs while recording
-    packing: tuple[
-        Any, ...
-    ] = ()  # pairs of hooks, the innermost last, see core/gradients/packing.py
+    packing: tuple[Any, ...] = ()  # pairs of hooks, the innermost last, see core/gradients/packing.py
     packing_refused: str | None = None  # why no hooks may be set in this block
     pack: Any = None  # what packs a node, while PACKING
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py
-    dispatching: Any = (
-        None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
-    )
+    dispatching: Any = None  # the operator that a TorchDispatchMode is asked about, see _aten/seen.py
     replicating = False  # plain tensors count as replicated beside a DTensor
     losses_cut = False  # cross entropy of DTensors wants their classes cut, see `loss_parallel`
     kept_copies: Any = None  # of the block in which saved tensors may be changed

@@ -32,9 +32,7 @@ class WrappedArray(MetaArray):
         self.fresh: Any = None
 
     @classmethod
-    def shaped(
-        cls, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any, place: device
-    ) -> WrappedArray:
+    def shaped(cls, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any, place: device) -> WrappedArray:
         """One that belongs to no tensor yet; strides count elements."""
         ghost = MetaArray.of(shape, dtype).ghost
         if strides is not None:
@@ -75,9 +73,7 @@ class WrappedBackend(devices.OverOthers):
         return lambda *arrays, **attrs: answer.by_classes(kernel, arrays, attrs)
 
     def to_host(self, a: WrappedArray) -> np.ndarray:
-        raise RuntimeError(
-            f"a {a.kind.__name__} has no memory of its own: its class says what its values are"
-        )
+        raise RuntimeError(f"a {a.kind.__name__} has no memory of its own: its class says what its values are")
 
 
 def open_wrapped() -> None:

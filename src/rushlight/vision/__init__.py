@@ -39,9 +39,7 @@ def get_image_backend() -> str:
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:  # loaded on first use: models alone are a thousand lines
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module '{__name__}' has no attribute '{name}'; it has {', '.join(_SUBMODULES)}."
-    )
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'; it has {', '.join(_SUBMODULES)}.")
 
 
 def __dir__() -> list[str]:

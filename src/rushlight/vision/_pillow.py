@@ -29,20 +29,7 @@ def need(part: str = "Image") -> Any:
 
 
 # The only formats that are opened, whatever a file's name says: some of the others (EPS) start programs.
-FORMATS = (
-    "JPEG",
-    "PNG",
-    "GIF",
-    "WEBP",
-    "BMP",
-    "DIB",
-    "TIFF",
-    "PPM",
-    "AVIF",
-    "JPEG2000",
-    "ICO",
-    "TGA",
-)
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "AVIF", "JPEG2000", "ICO", "TGA")
 
 
 def open_picture(source: Any) -> Any:

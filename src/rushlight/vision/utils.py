@@ -39,13 +39,10 @@ def _colours(colors: Any, count: int) -> list[Any]:
     if isinstance(colors, list):
         if len(colors) < count:
             raise ValueError(
-                f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < "
-                f"{count}."
+                f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}."
             )
     elif not isinstance(colors, (tuple, str)):
-        raise ValueError(
-            f"colors must be a tuple or a string, or a list thereof, but got {colors}."
-        )
+        raise ValueError(f"colors must be a tuple or a string, or a list thereof, but got {colors}.")
     elif isinstance(colors, tuple) and len(colors) != 3:
         raise ValueError(f"If passed as tuple, colors should be an RGB triplet, but got {colors}.")
     each = colors if isinstance(colors, list) else [colors] * count
@@ -123,11 +120,7 @@ def draw_bounding_boxes(
     if image.shape[0] not in (1, 3):
         raise ValueError("Only grayscale and RGB images are supported")
     count = boxes.shape[0]
-    if (
-        count
-        and boxes.shape[-1] == 4
-        and ((boxes[:, 0] > boxes[:, 2]).any() or (boxes[:, 1] > boxes[:, 3]).any())
-    ):
+    if count and boxes.shape[-1] == 4 and ((boxes[:, 0] > boxes[:, 2]).any() or (boxes[:, 1] > boxes[:, 3]).any()):
         raise ValueError(
             "Boxes need to be in (xmin, ymin, xmax, ymax) format. Use torchvision.ops.box_convert to convert them"
         )
@@ -145,9 +138,7 @@ def draw_bounding_boxes(
     canvas = _canvas(image)
     pen = need("ImageDraw").Draw(canvas, "RGBA" if fill else None)
     letters = _font(font, font_size)
-    for box, line, name, word, back in zip(
-        boxes.to(dtypes.int64).tolist(), lines, names, words, behind
-    ):
+    for box, line, name, word, back in zip(boxes.to(dtypes.int64).tolist(), lines, names, words, behind):
         inside = (*line, 100) if fill else None
         if len(box) == 8:
             _turned_box(pen, box, inside, line, width)
@@ -180,17 +171,13 @@ def _font(font: str | None, size: int | None) -> Any:
     fonts = need("ImageFont")
     if font is None:
         if size is not None:
-            warnings.warn(
-                "Argument 'font_size' will be ignored since 'font' is not set.", stacklevel=3
-            )
+            warnings.warn("Argument 'font_size' will be ignored since 'font' is not set.", stacklevel=3)
         return fonts.load_default()
     return fonts.truetype(font=font, size=size or 10)
 
 
 @no_grad()
-def draw_segmentation_masks(
-    image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Any = None
-) -> Tensor:
+def draw_segmentation_masks(image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Any = None) -> Tensor:
     """Tint the parts of a picture that masks show.
 
     Args:
@@ -283,12 +270,7 @@ def draw_keypoints(
     for row, seen in zip(points, shown):
         for (x, y), visible in zip(row, seen):
             if visible:
-                pen.ellipse(
-                    [x - radius, y - radius, x + radius, y + radius],
-                    fill=colour,
-                    outline=None,
-                    width=0,
-                )
+                pen.ellipse([x - radius, y - radius, x + radius, y + radius], fill=colour, outline=None, width=0)
         for start, end in connectivity or []:
             if seen[start] and seen[end]:
                 pen.line((*row[start], *row[end]), width=width)
@@ -415,9 +397,7 @@ def make_grid(
     t = _batch_of(tensor)
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
-            raise TypeError(
-                "value_range has to be a tuple (min, max) if specified. min and max are numbers"
-            )
+            raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
         t = stack([_scaled(x, value_range) for x in t]) if scale_each else _scaled(t, value_range)
     if t.shape[0] == 1:
         return t[0]

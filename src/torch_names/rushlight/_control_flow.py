@@ -70,9 +70,7 @@ def map(f: Callable, xs: Any, *args: Any) -> Any:
     return pytree.tree_map(lambda *rows: stack(rows), made[0], *made[1:])
 
 
-def scan(
-    combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False
-) -> tuple[Any, Any]:
+def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
     """Steps through `xs` with a value that is carried on: `carry, y = combine_fn(carry, x)`.
 
     Args:
@@ -102,11 +100,7 @@ def scan(
 
 
 def associative_scan(
-    combine_fn: Callable,
-    xs: Any,
-    dim: int,
-    reverse: bool = False,
-    combine_mode: str = "pointwise",
+    combine_fn: Callable, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
 ) -> Any:
     """All prefixes `x0, x0 * x1, x0 * x1 * x2, ...` of an associative function `*`, in a number of calls that is logarithmic.
 
@@ -127,14 +121,10 @@ def associative_scan(
         tensor([  1,   2,   6,  24, 120])
     """
     if combine_mode not in ("pointwise", "generic"):
-        raise ValueError(
-            f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}"
-        )
+        raise ValueError(f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}")
     leaves, form = _scanned(combine_fn, xs, dim)
     if combine_mode == "pointwise" and any(not x.is_cuda for x in leaves):
-        raise ValueError(
-            "For combine_mode='pointwise', all input tensors need to be on CUDA or XPU"
-        )
+        raise ValueError("For combine_mode='pointwise', all input tensors need to be on CUDA or XPU")
 
     def combine(left: list, right: list) -> list:
         made = combine_fn(pytree.tree_unflatten(left, form), pytree.tree_unflatten(right, form))
@@ -155,9 +145,7 @@ def _scanned(combine_fn: Any, xs: Any, dim: int) -> tuple[list, Any]:
         raise ValueError(f"Combine_fn must be a callable, but got {combine_fn}")
     leaves, form = pytree.tree_flatten(xs)
     if any(not x.ndim or x.shape[dim] == 0 for x in leaves):
-        raise ValueError(
-            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
-        )
+        raise ValueError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
     return leaves, form
 
 

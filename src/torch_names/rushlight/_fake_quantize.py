@@ -62,13 +62,9 @@ def fake_quantize_per_tensor_affine(
     if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):  # nothing is read on the host
         for t in (scale, zero_point):
             if t.numel() != 1:
-                raise RuntimeError(
-                    f"a Tensor with {t.numel()} elements cannot be converted to Scalar"
-                )
+                raise RuntimeError(f"a Tensor with {t.numel()} elements cannot be converted to Scalar")
         whole = zero_point.detach().reshape(()).int()
-        return _through_a_grid(
-            input, scale.detach().reshape(()).float(), whole, quant_min, quant_max
-        )
+        return _through_a_grid(input, scale.detach().reshape(()).float(), whole, quant_min, quant_max)
     if not quant_min <= int(zero_point) <= quant_max:
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
     return _through_a_grid(input, scale, zero_point, quant_min, quant_max)
@@ -96,9 +92,7 @@ def fake_quantize_per_channel_affine(
         raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
     channels = (input.shape[axis],)
     if scale.shape != channels or zero_point.shape != channels:
-        raise RuntimeError(
-            "dimensions of scale and zero-point are not consistent with input tensor"
-        )
+        raise RuntimeError("dimensions of scale and zero-point are not consistent with input tensor")
     shape = [1] * input.ndim
     shape[axis] = -1
     points = zero_point.reshape(shape)

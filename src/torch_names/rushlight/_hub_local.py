@@ -14,9 +14,7 @@ from .base.errors import NotYet
 class _Quiet:
     """Counts without showing anything: what stands for tqdm where that is not installed."""
 
-    def __init__(
-        self, iterable: Iterable[Any] = (), total: int | None = None, **options: Any
-    ) -> None:
+    def __init__(self, iterable: Iterable[Any] = (), total: int | None = None, **options: Any) -> None:
         self.iterable, self.total, self.n = iterable, total, 0
 
     def __iter__(self) -> Any:
@@ -50,8 +48,7 @@ def _entries(folder: Any, source: str) -> dict[str, Callable[..., Any]]:
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
         raise NotYet(
-            f"hub: rushlight fetches no code from GitHub. Clone {folder} and give the folder, with "
-            'source="local".'
+            f'hub: rushlight fetches no code from GitHub. Clone {folder} and give the folder, with source="local".'
         )
     folder = os.fspath(folder)
     path = os.path.join(folder, "hubconf.py")

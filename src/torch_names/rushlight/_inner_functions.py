@@ -14,17 +14,13 @@ from .operators.pointwise.select import where
 from .operators.reduce.counting import searchsorted
 
 
-def _softmax_backward_data(
-    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
-) -> Tensor:
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The derivative of softmax from its result."""
     g = grad_output * output
     return (g - output * g.sum(dim, keepdim=True)).to(input_dtype)
 
 
-def _log_softmax_backward_data(
-    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
-) -> Tensor:
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The derivative of log_softmax from its result."""
     return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
 
@@ -44,7 +40,7 @@ def _int_mm(input: Tensor, mat2: Tensor) -> Tensor:  # noqa: A002
     return (input.to(float64) @ mat2.to(float64)).to(int32)
 
 
-_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "amax": "amax", "min": "amin", "amin": "amin"}  # fmt: skip
+_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "amax": "amax", "min": "amin", "amin": "amin"}
 _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -inf, "amin": inf}
 
 
@@ -79,9 +75,7 @@ def segment_reduce(
         tensor([1., 9.])
     """
     if reduce not in _KINDS:
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     cuts = lengths if offsets is None else offsets
@@ -89,9 +83,7 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis += data.dim() if axis < 0 else 0
     if cuts.dim() - 1 != axis:
-        raise RuntimeError(
-            f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}."
-        )
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}.")
     if not data.is_floating_point():
         raise unsupported("_segment_reduce_cpu", data.dtype)
     if cuts.dtype not in (int32, int64):

@@ -10,13 +10,7 @@ __all__ = ["Final", "boolean_dispatch", "export", "ignore", "is_scripting", "unu
 
 
 def boolean_dispatch(
-    arg_name: str,
-    arg_index: int,
-    default: bool,
-    if_true: Any,
-    if_false: Any,
-    module_name: str,
-    func_name: str,
+    arg_name: str, arg_index: int, default: bool, if_true: Any, if_false: Any, module_name: str, func_name: str
 ) -> Any:
     """A function that is one of two, as the argument of a name says."""
 

@@ -74,7 +74,7 @@ def _fake(op: CustomOpDef, call: _Call, close: dict) -> None:
     for a, b in zip(told, real, strict=True):
         for what in ("shape", "dtype"):
             if getattr(a, what) != getattr(b, what):
-                raise OpCheckError(f"{op._qualname}: the {what} is {getattr(b, what)}, said to be {getattr(a, what)}")  # fmt: skip
+                raise OpCheckError(f"{op._qualname}: the {what} is {getattr(b, what)}, said to be {getattr(a, what)}")
 
 
 def _compiled(op: CustomOpDef, call: _Call, close: dict) -> None:
@@ -95,7 +95,7 @@ _CHECKS: dict[str, Callable[[CustomOpDef, _Call, dict], None]] = {
     "test_schema": _schema, "test_autograd_registration": _autograd, "test_faketensor": _fake,
     "test_aot_dispatch_static": _compiled, "test_aot_dispatch_dynamic": _compiled,
 }  # fmt: skip
-_DEFAULT = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")  # fmt: skip
+_DEFAULT = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 
 def opcheck(
@@ -133,7 +133,7 @@ def opcheck(
         )
     names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     if not set(names) <= set(_CHECKS):
-        raise ValueError(f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {tuple(_CHECKS)}")  # fmt: skip
+        raise ValueError(f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {tuple(_CHECKS)}")
     close = {} if atol is None and rtol is None else {"atol": atol, "rtol": rtol}
     found: dict[str, Any] = {}
     for name in names:

@@ -13,13 +13,7 @@ from .core.tensor import Tensor
 __all__ = ["Library", "define", "impl"]
 
 # PyTorch's names of dispatch keys: the device whose tensors a function is for, None for all that have no other.
-_KEYS = {
-    "default": None,
-    "CompositeExplicitAutograd": None,
-    "Meta": "meta",
-    "CPU": "cpu",
-    "CUDA": "cuda",
-}
+_KEYS = {"default": None, "CompositeExplicitAutograd": None, "Meta": "meta", "CPU": "cpu", "CUDA": "cuda"}
 _IMPLICIT = "CompositeImplicitAutograd"  # computed by operators that have derivatives of their own
 _SCHEMA = re.compile(r"\s*([\w.]*)\s*\((.*)\)\s*->\s*(.*)\s*", re.DOTALL)
 
@@ -103,9 +97,7 @@ class Library:
         """Name an operator by its schema, `name(Tensor x) -> Tensor`; returns the name."""
         found = _SCHEMA.fullmatch(schema)
         if found is None or not found[1]:
-            raise RuntimeError(
-                f"expected a schema of the form name(arguments) -> results, got {schema!r}"
-            )
+            raise RuntimeError(f"expected a schema of the form name(arguments) -> results, got {schema!r}")
         name = f"{self.ns}::{found[1].partition('.')[0]}"
         op = _op(name)
         op.schema = schema
@@ -149,9 +141,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     Library(ns, "FRAGMENT").define(f"{name}{schema}", tags=tags)
 
 
-def impl(
-    qualname: Any, types: str | Sequence[str] = "", func: Callable | None = None, *, lib: Any = None
-) -> Any:
+def impl(qualname: Any, types: str | Sequence[str] = "", func: Callable | None = None, *, lib: Any = None) -> Any:
     """Say what computes an operator for one or several device types; without `func`, a decorator.
 
     Args:

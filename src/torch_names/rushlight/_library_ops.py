@@ -43,20 +43,14 @@ class CustomOpDef:
         self._vmap: Callable | None = None
         self._function = _differentiable(self, None, None)
         self.__name__, self.__doc__ = self._name, fn.__doc__
-        self.default = self._opoverload = (
-            self  # the only overload there is: `ops.mylib.name.default`
-        )
+        self.default = self._opoverload = self  # the only overload there is: `ops.mylib.name.default`
         self.register_kernel(devices, fn)
 
     def register_kernel(self, device_types: Any, fn: Callable | None = None, /) -> Callable:
         """The implementation for one or several device types; None is for all that have no other."""
         if fn is None:
             return lambda given: self.register_kernel(device_types, given)
-        kinds = (
-            [device_types]
-            if device_types is None or isinstance(device_types, str)
-            else device_types
-        )
+        kinds = [device_types] if device_types is None or isinstance(device_types, str) else device_types
         self._bodies.update(dict.fromkeys(kinds, fn))
         return fn
 
@@ -65,9 +59,7 @@ class CustomOpDef:
         self._fake = fn
         return fn
 
-    def register_autograd(
-        self, backward: Callable, /, *, setup_context: Callable | None = None
-    ) -> None:
+    def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
         """The derivative: `backward(ctx, *grads)`; `setup_context(ctx, inputs, output)` keeps what it needs."""
         self._function = _differentiable(self, backward, setup_context)
 
@@ -83,9 +75,7 @@ class CustomOpDef:
         bound.apply_defaults()
         values = bound.arguments
         if here.grad and any(values[name].requires_grad for name in self._mutates):
-            raise RuntimeError(
-                f"{self._qualname} writes into a tensor that requires grad: detach it"
-            )
+            raise RuntimeError(f"{self._qualname} writes into a tensor that requires grad: detach it")
         return self._function.apply(*values.values())
 
     def _run(self, args: tuple) -> Any:
@@ -102,9 +92,7 @@ class CustomOpDef:
             raise NotImplementedError(f"{self} is implemented for {known}, not for {kind} tensors")
         try:
             result = body(*args)
-        except (
-            NotYet
-        ):  # such as a function in C++ for PyTorch; many operators have a plain one, too
+        except NotYet:  # such as a function in C++ for PyTorch; many operators have a plain one, too
             plain = self._bodies.get(None)
             if plain is None or body is plain or kind == "meta":
                 raise

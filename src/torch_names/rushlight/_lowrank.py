@@ -58,9 +58,7 @@ def svd_lowrank(
     return (v, s, u) if wide else (u, s, v)
 
 
-def pca_lowrank(
-    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
-) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """The main directions of rows of data, found approximately: `svd_lowrank` of the centred matrix.
 
     Args:
@@ -81,9 +79,7 @@ def pca_lowrank(
     if q is None:
         q = min(6, rows, columns)
     elif not 0 <= q <= min(rows, columns):
-        raise ValueError(
-            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}"
-        )
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     centred = A - A.mean(-2, keepdim=True) if center else A

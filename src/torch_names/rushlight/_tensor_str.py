@@ -33,13 +33,7 @@ def _tensor_str(self: Any, indent: int) -> str:
         return "[]"
     return (
         printing.format_tensor(
-            a,
-            dtype_name="",
-            default_dtype_name="",
-            device=None,
-            suffixes=(),
-            prefix="",
-            indent=indent,
+            a, dtype_name="", default_dtype_name="", device=None, suffixes=(), prefix="", indent=indent
         )
         .removesuffix(", dtype=rushlight.)")
         .removesuffix(")")

@@ -99,9 +99,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     if isinstance(device, int):
         return device
     if not optional:
-        raise ValueError(
-            "Expected a torch.device with a specified index or an integer, but got: " + str(device)
-        )
+        raise ValueError("Expected a torch.device with a specified index or an integer, but got: " + str(device))
     from .cuda import current_device
 
     return current_device()

@@ -53,9 +53,7 @@ def _there(name: str, of_cuda: _Call) -> _Call:
         return of_cuda(*args, **options)
 
     call.__name__, call.__qualname__, call.__module__ = name, name, __name__
-    call.__doc__ = (
-        f"As `cuda.{of_cuda.__name__}`, of the accelerator; RuntimeError if there is none."
-    )
+    call.__doc__ = f"As `cuda.{of_cuda.__name__}`, of the accelerator; RuntimeError if there is none."
     return call  # type: ignore[return-value]
 
 

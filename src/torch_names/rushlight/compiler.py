@@ -125,11 +125,7 @@ class set_stance:  # noqa: N801 - a function, context manager and decorator, as 
     """
 
     def __init__(
-        self,
-        stance: str = "default",
-        *,
-        skip_guard_eval_unsafe: bool = False,
-        force_backend: Any = None,
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
     ) -> None:
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}': one of {list(_STANCES)}")

@@ -37,9 +37,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     if not models:
         raise RuntimeError(f"stack_module_state: Expected at least one model, got {len(models)}.")
     if len({m.training for m in models}) > 1:
-        raise RuntimeError(
-            "stack_module_state: Expected all models to have the same training/eval mode."
-        )
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 

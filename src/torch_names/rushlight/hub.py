@@ -17,13 +17,7 @@ from urllib.parse import urlparse
 
 from .base.config import torch_home
 
-__all__ = [
-    "DownloadError",
-    "download_url_to_file",
-    "get_dir",
-    "load_state_dict_from_url",
-    "set_dir",
-]
+__all__ = ["DownloadError", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 _LATER = {"help": "local_help", "list": "local_names", "load": "local_load", "tqdm": "tqdm"}
 
@@ -300,9 +294,7 @@ def fetch_checked(
     os.replace(part, path)
 
 
-def download_url_to_file(
-    url: str, dst: Any, hash_prefix: str | None = None, progress: bool = True
-) -> None:
+def download_url_to_file(url: str, dst: Any, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download `url` to the file `dst`, whose SHA-256 must begin with `hash_prefix`.
 
     A download that broke off goes on where it ended, an earlier call's only where there is a hash to check the whole;
@@ -379,7 +371,5 @@ def load_state_dict_from_url(
         try:
             download_url_to_file(url, path, found.group(1) if found else None, progress)
         except DownloadError as error:
-            raise DownloadError(
-                f"{error}. Without a network, place the file {name} in {folder} by hand."
-            ) from None
+            raise DownloadError(f"{error}. Without a network, place the file {name} in {folder} by hand.") from None
     return load(path, map_location=map_location)

@@ -54,7 +54,7 @@ def custom_op(
     if fn is None:
         return lambda given: custom_op(
             name, given, mutates_args=mutates_args, device_types=device_types, schema=schema, tags=tags
-        )  # fmt: skip
+        )
     if name.count("::") != 1:
         raise ValueError(f"custom_op(): expected a name of the form namespace::name, got {name!r}")
     mutates = frozenset([mutates_args] if isinstance(mutates_args, str) else mutates_args)
@@ -65,7 +65,7 @@ def custom_op(
 
 def triton_op(
     name: str, fn: Callable | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
-) -> Any:  # fmt: skip
+) -> Any:
     """Make an operator of a function that launches Triton's kernels; as `custom_op`, and `fn` serves `meta` tensors too.
 
     Args:
@@ -105,9 +105,7 @@ def wrap_triton(triton_kernel: Any, /) -> Any:
         wrap_triton only works on functions annotated with triton.jit or triton.autotune
     """
     if not type(triton_kernel).__module__.startswith("triton."):
-        raise RuntimeError(
-            "wrap_triton only works on functions annotated with triton.jit or triton.autotune"
-        )
+        raise RuntimeError("wrap_triton only works on functions annotated with triton.jit or triton.autotune")
     return _Launched(triton_kernel)
 
 
@@ -132,9 +130,7 @@ def _known(op: Any) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else _defined[op]
 
 
-def register_fake(
-    op: Any, fn: Callable | None = None, /, *, lib: Any = None, allow_override: bool = False
-) -> Any:
+def register_fake(op: Any, fn: Callable | None = None, /, *, lib: Any = None, allow_override: bool = False) -> Any:
     """Say what an operator's result looks like, without values: `CustomOpDef.register_fake` by the operator or its name.
 
     Args:
@@ -156,9 +152,7 @@ def register_fake(
         >>> double(torch.empty(3, device="meta")).shape
         torch.Size([3])
     """
-    known = _known(
-        op if lib is None or not isinstance(op, str) or "::" in op else f"{lib.ns}::{op}"
-    )
+    known = _known(op if lib is None or not isinstance(op, str) or "::" in op else f"{lib.ns}::{op}")
     if lib is not None and known._fake is not None and not allow_override:
         raise RuntimeError(
             "register_fake(...): the operator already has a fake implementation: pass allow_override=True"

@@ -23,9 +23,7 @@ class _OpNamespace:
             setattr(self, op, known)
             return known
         raise AttributeError(
-            f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{op}'",
-            name=op,
-            obj=self,
+            f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{op}'", name=op, obj=self
         )
 
     def __repr__(self) -> str:

@@ -16,15 +16,9 @@ from .core.arming import (
     has_torch_function_unary,
     has_torch_function_variadic,
 )
-from .core.overriding import (
-    MODES,
-    DisableTorchFunctionSubclass,
-    arming,
-)
+from .core.overriding import MODES, DisableTorchFunctionSubclass, arming
 from .core.overriding import DisableTorchFunction as DisableTorchFunction
-from .core.overriding import (
-    disabled as _disabled_torch_function_impl,  # noqa: F401 - asked for here
-)
+from .core.overriding import disabled as _disabled_torch_function_impl  # noqa: F401 - asked for here
 from .core.public import HOMES, NAMESPACES
 from .core.tensor import Tensor, properties
 from .operators.late import load_all
@@ -211,9 +205,7 @@ _HOMES = {place: f"torch{home}" for place, home in HOMES.items()} | {"autograd":
 def _all_of(place: str) -> list[Any]:
     load_all()
     names: dict[str, Any] = NAMESPACES.get(place) or {}
-    found = [
-        f for n, f in names.items() if callable(f) and n not in UNASKED and not n.startswith("_")
-    ]
+    found = [f for n, f in names.items() if callable(f) and n not in UNASKED and not n.startswith("_")]
     if place == "Tensor":
         found = [f for n, f in names.items() if callable(f) and n not in UNASKED]
         found += [v.__get__ for v in properties().values()]
@@ -231,8 +223,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
 
     root = __name__.partition(".")[0]
     answer: dict[Any, list[Callable]] = {
-        import_module(root + home.removeprefix("torch")): _all_of(place)
-        for place, home in _HOMES.items()
+        import_module(root + home.removeprefix("torch")): _all_of(place) for place, home in _HOMES.items()
     }
     return answer | {Tensor: _all_of("Tensor")}
 

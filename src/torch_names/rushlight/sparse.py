@@ -14,16 +14,7 @@ from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
 from .operators.matrix.sparse_kernels import summed
 from .operators.shape.join import stack
 
-__all__ = [
-    "SparseTensor",
-    "addmm",
-    "check_sparse_tensor_invariants",
-    "log_softmax",
-    "mm",
-    "softmax",
-    "spdiags",
-    "sum",
-]
+__all__ = ["SparseTensor", "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
 
 class check_sparse_tensor_invariants(_ContextDecorator):  # noqa: N801 - PyTorch's name

@@ -200,11 +200,7 @@ def works():
         assert tensors[i][0] == sum(r + i for r in range(N))
     seen = []
     t = rl.ones(3)
-    future = (
-        dist.all_reduce(t, async_op=True)
-        .get_future()
-        .then(lambda f: seen.append(f.value()[0].sum().item()))
-    )
+    future = dist.all_reduce(t, async_op=True).get_future().then(lambda f: seen.append(f.value()[0].sum().item()))
     future.wait()
     assert seen == [3.0 * N]
     rows = [rl.empty(2) for _ in range(N)]
@@ -262,9 +258,7 @@ def groups():
         dist.all_reduce(t, group=odd)
         assert t.item() == N // 2 and dist.get_rank(odd) == ME // 2
         dist.broadcast(t, 1, group=odd)
-        assert dist.get_global_rank(odd, 0) == 1 and dist.get_process_group_ranks(odd) == list(
-            range(1, N, 2)
-        )
+        assert dist.get_global_rank(odd, 0) == 1 and dist.get_process_group_ranks(odd) == list(range(1, N, 2))
     else:
         assert odd == dist.GroupMember.NON_GROUP_MEMBER and dist.get_rank(odd) == -1
     mine, all_of_them = dist.new_subgroups(2)

@@ -34,9 +34,7 @@ class Trainer:
         self.rank = int(os.environ["RANK"])
         self.epochs_run = 0
         torch.manual_seed(42)
-        net = nn.Sequential(
-            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 2)
-        )
+        net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 2))
         net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
         self.optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
         self.scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, args.epochs)
@@ -45,9 +43,7 @@ class Trainer:
             self.load()
         self.model = DDP(net)
         data = Rings()
-        self.loader = DataLoader(
-            data, batch_size=4, shuffle=False, sampler=DistributedSampler(data), pin_memory=False
-        )
+        self.loader = DataLoader(data, batch_size=4, shuffle=False, sampler=DistributedSampler(data), pin_memory=False)
 
     def load(self):
         snapshot = torch.load(self.args.snapshot, map_location="cpu", weights_only=True)

@@ -22,15 +22,11 @@ net(torch.ones(2, 5)).sum().backward()
 optimizer.step()
 model, states = get_state_dict(net, optimizer)
 columns = distribute_tensor(torch.arange(12.0).reshape(3, 4), mesh, [Shard(1)])
-more = {
-    "list": [1, torch.arange(3), {"a": "b"}],
-    "pair": (0.5, "x"),
-    "half": torch.ones(3, dtype=torch.bfloat16),
-}
-dcp.save({"model": model, "optim": states, "columns": columns, "more": more, "step": 7}, checkpoint_id=sys.argv[1])  # fmt: skip
+more = {"list": [1, torch.arange(3), {"a": "b"}], "pair": (0.5, "x"), "half": torch.ones(3, dtype=torch.bfloat16)}
+dcp.save({"model": model, "optim": states, "columns": columns, "more": more, "step": 7}, checkpoint_id=sys.argv[1])
 wanted = {"model": {k: torch.zeros_like(v) for k, v in model.items()}, "step": 0}
 if len(sys.argv) > 2:  # what the other library wrote, into this one's shards
     dcp.load(wanted, checkpoint_id=sys.argv[2])
-    same = [torch.allclose(wanted["model"][k].to_local(), v.to_local(), atol=1e-6) for k, v in model.items()]  # fmt: skip
+    same = [torch.allclose(wanted["model"][k].to_local(), v.to_local(), atol=1e-6) for k, v in model.items()]
     print("passed read" if all(same) and wanted["step"] == 7 else f"differs: {same}")
 dist.destroy_process_group()

@@ -30,16 +30,11 @@ class Block(nn.Module):
         super().__init__()
         self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
-        )
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x):
         b, t, c = x.size()
-        q, k, v = (
-            y.view(b, t, 2, c // 2).transpose(1, 2)
-            for y in self.c_attn(self.ln_1(x)).split(c, dim=2)
-        )
+        q, k, v = (y.view(b, t, 2, c // 2).transpose(1, 2) for y in self.c_attn(self.ln_1(x)).split(c, dim=2))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.c_proj(y.transpose(1, 2).contiguous().view(b, t, c))
         return x + self.mlp(self.ln_2(x))

@@ -25,9 +25,7 @@ class Nccl:
 
 Nccl.NcclCommunicator = Nccl
 gpus.nccl_module, gpus.own_gpu = lambda: Nccl, lambda: f"gpu {rank}"
-meeting.gpus_for_nccl = lambda: [
-    f"gpu {r}" for r in range(1 if "TEST_SHARED" in os.environ else size)
-]
+meeting.gpus_for_nccl = lambda: [f"gpu {r}" for r in range(1 if "TEST_SHARED" in os.environ else size)]
 dist.init_process_group = lambda backend, **more: begin("nccl", **more)
 runpy.run_path(sys.argv[1])
 for _ in range(2):  # the script has left its world; the store stays

@@ -64,10 +64,7 @@ def main():
 def main_worker(worker, per_node, args):
     global best_acc1
     dist.init_process_group(
-        backend=args.dist_backend,
-        init_method=args.dist_url,
-        world_size=args.world_size,
-        rank=worker,
+        backend=args.dist_backend, init_method=args.dist_url, world_size=args.world_size, rank=worker
     )
     torch.manual_seed(1 + worker)
     model = models.squeezenet1_1(num_classes=2)
@@ -77,18 +74,11 @@ def main_worker(worker, per_node, args):
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=30, gamma=0.1)
     train_set, val_set = Synthetic(32), Synthetic(16)
     train_sampler = torch.utils.data.distributed.DistributedSampler(train_set)
-    val_sampler = torch.utils.data.distributed.DistributedSampler(
-        val_set, shuffle=False, drop_last=True
-    )
+    val_sampler = torch.utils.data.distributed.DistributedSampler(val_set, shuffle=False, drop_last=True)
     train_loader = torch.utils.data.DataLoader(
-        train_set,
-        batch_size=args.batch_size,
-        shuffle=(train_sampler is None),
-        sampler=train_sampler,
+        train_set, batch_size=args.batch_size, shuffle=(train_sampler is None), sampler=train_sampler
     )
-    val_loader = torch.utils.data.DataLoader(
-        val_set, batch_size=args.batch_size, sampler=val_sampler
-    )
+    val_loader = torch.utils.data.DataLoader(val_set, batch_size=args.batch_size, sampler=val_sampler)
     for epoch in range(args.epochs):
         train_sampler.set_epoch(epoch)
         model.train()

@@ -12,9 +12,7 @@ from under import wait_for_a_death
 class Net(lightning.LightningModule):
     def __init__(self) -> None:
         super().__init__()
-        self.net = torch.nn.Sequential(
-            torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
-        )
+        self.net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
         self.losses: list[float] = []
 
     def training_step(self, batch, index):
@@ -31,9 +29,7 @@ lightning.seed_everything(0, verbose=False)
 net = Net()
 x = torch.randn(32, 4)
 y = x.sum(1, keepdim=True)
-own = slice(
-    int(os.environ.get("LOCAL_RANK", "0")), None, ranks
-)  # Lightning's own sampler would shuffle
+own = slice(int(os.environ.get("LOCAL_RANK", "0")), None, ranks)  # Lightning's own sampler would shuffle
 loader = DataLoader(TensorDataset(x[own], y[own]), 8 // ranks)
 trainer = lightning.Trainer(
     max_epochs=2, accelerator="cpu", devices=ranks, strategy="ddp" if ranks > 1 else "auto", logger=False, use_distributed_sampler=False,

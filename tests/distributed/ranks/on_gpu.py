@@ -21,9 +21,7 @@ rl.cuda.set_device(0)
 
 def train(wrap, compiled, steps=20):
     rl.manual_seed(0)
-    net = nn.Sequential(
-        nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1)
-    ).cuda()
+    net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1)).cuda()
     net = DDP(net, device_ids=[0], bucket_cap_mb=0.01) if wrap else net
     optimizer = rl.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
 
@@ -40,11 +38,7 @@ def train(wrap, compiled, steps=20):
         x = np.random.RandomState(i).randn(16, 8).astype("f")
         y = np.sin(x.sum(1, keepdims=True))
         part = slice(ME, None, N) if wrap else slice(None)
-        loss = (
-            run(rl.from_numpy(x[part].copy()).cuda(), rl.from_numpy(y[part].copy()).cuda())
-            .detach()
-            .clone()
-        )
+        loss = run(rl.from_numpy(x[part].copy()).cuda(), rl.from_numpy(y[part].copy()).cuda()).detach().clone()
         if wrap:
             dist.all_reduce(loss, dist.ReduceOp.AVG)
         losses.append(loss.item())
@@ -95,9 +89,7 @@ def sharded():
     alone = train(False, False)
     for policy in (OffloadPolicy(), CPUOffloadPolicy()):
         rl.manual_seed(0)
-        net = nn.Sequential(
-            nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1)
-        )
+        net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
         fully_shard(net[2], offload_policy=policy)
         fully_shard(net, offload_policy=policy)
         assert net[2].weight.to_local().shape == (64 // N, 64)

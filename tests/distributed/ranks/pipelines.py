@@ -78,9 +78,7 @@ def told(name, stages, schedule, names=None):
     wanted = {n: p.grad for n, p in WHOLE.named_parameters()}
     for stage in stages:
         for key, p in stage.submod.named_parameters():
-            near = near and torch.allclose(
-                p.grad, wanted[names[id(p)] if names else key], atol=1e-6
-            )
+            near = near and torch.allclose(p.grad, wanted[names[id(p)] if names else key], atol=1e-6)
     with torch.no_grad():
         same = output is None or torch.allclose(output, WHOLE(X), atol=1e-5)
     LINES.append(f"{name}: {near} {same} {len(losses)} {[round(v.item(), 4) for v in losses]}")
@@ -120,7 +118,7 @@ def mistakes():
         "few": lambda: Schedule1F1B(parts(N)[0][0], N - 1, loss_fn=loss_of),
         "rounds": lambda: ScheduleInterleaved1F1B(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
         "no grad": lambda: torch.no_grad()(ScheduleGPipe(parts(N)[0][0], 4, loss_fn=loss_of).step)(),
-    }.items():  # fmt: skip
+    }.items():
         try:
             make()
             LINES.append(f"{name}: nothing")
@@ -137,7 +135,7 @@ def data_parallel():
     names = {f"module.{n}": p for n, p in net.named_parameters()}
     modules = [nn.Sequential(net.embed, *net.layers[:2]), nn.Sequential(*net.layers[2:], net.out)]
     own = {id(p): n.removeprefix("module.") for n, p in names.items()}
-    stage = PipelineStage(DDP(modules[index], process_group=copies[index]), index, 2, CPU, group=groups[half])  # fmt: skip
+    stage = PipelineStage(DDP(modules[index], process_group=copies[index]), index, 2, CPU, group=groups[half])
     schedule = Schedule1F1B(stage, 2, loss_fn=loss_of)
     rows = slice(half * 4, half * 4 + 4)
     schedule.step(X[rows]) if index == 0 else schedule.step(target=Y[rows])

@@ -63,7 +63,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x):
-        return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5)).type_as(x) * self.weight  # fmt: skip
+        return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5)).type_as(x) * self.weight
 
     def reset_parameters(self):
         nn.init.ones_(self.weight)
@@ -90,9 +90,7 @@ class Attention(nn.Module):
         q, k = turned(q, by), turned(k, by)
         q, k, v = (a.transpose(1, 2) for a in (q, k, v))
         if isinstance(q, DTensor) and not OURS:  # PyTorch has no rule for its kernel of the CPU
-            far = DTensor.from_local(
-                torch.full((t, t), float("-inf")).triu(1), q.device_mesh, [Replicate()]
-            )
+            far = DTensor.from_local(torch.full((t, t), float("-inf")).triu(1), q.device_mesh, [Replicate()])
             out = (q @ k.transpose(2, 3) / (WIDTH // HEADS) ** 0.5 + far).softmax(-1) @ v
         else:
             out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -184,7 +182,7 @@ def forward():
     net.layers[1].set_modules_to_backward_prefetch([net.layers[0]])
     net.unshard()
     trained("sharded", net, part=ME)
-    net = sharded(mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))  # fmt: skip
+    net = sharded(mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))
     words = batch(0, ME)[:, :-1]
     out = net(words)
     tell("half", lambda: (out.dtype, tuple(out.shape)))
@@ -284,7 +282,7 @@ def kept():
         state = get_optimizer_state_dict(net, optimizer, options=chosen)
         tell(f"{name} states", lambda: sorted(state))
         tell(f"{name} states inside", lambda: sorted(state.get("state", {})))
-        for key in ("state.norm.weight.exp_avg", "state.output.weight.step", "param_groups.norm.weight.lr"):  # fmt: skip
+        for key in ("state.norm.weight.exp_avg", "state.output.weight.step", "param_groups.norm.weight.lr"):
             tell(f"{name} {key}", lambda: state.get(key))
     told_model = copy.deepcopy(get_model_state_dict(net, options=options["all"]))
     told_states = copy.deepcopy(get_optimizer_state_dict(net, optimizer, options=options["all"]))

@@ -26,7 +26,7 @@ if __name__ == "__main__":
     try:
         cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
-        one = ScalingConfig(num_workers=ranks, placement_strategy="SPREAD", resources_per_worker={"CPU": 0.5})  # fmt: skip
+        one = ScalingConfig(num_workers=ranks, placement_strategy="SPREAD", resources_per_worker={"CPU": 0.5})
         TorchTrainer(work, scaling_config=one, torch_config=TorchConfig(backend="gloo")).fit()
     finally:
         ray.shutdown()

@@ -49,10 +49,7 @@ for step in range(first, steps):
     loss.backward()
     optimizer.step()
     if rank == 0:
-        torch.save(
-            {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1},
-            path,
-        )
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}, path)
     dist.barrier()
     if dies[:2] == [rank, step]:
         print("points", points, flush=True)

@@ -113,7 +113,7 @@ def steps(model, optimizer, count=3, first=0, clip=None, parts=1, hold=None):
             loss.backward()
         if clip:
             total = clip()
-            losses.append(total.full_tensor().item() if isinstance(total, DTensor) else total.item())  # fmt: skip
+            losses.append(total.full_tensor().item() if isinstance(total, DTensor) else total.item())
         optimizer.step()
         losses.append(loss.item())
     return [round(v, 4) for v in losses]
@@ -155,13 +155,13 @@ def second():
     p = model.layers[0].a.weight
     tell("shape", lambda: (tuple(p.shape), p.numel(), p.placements, tuple(p.to_local().shape), type(p).__name__, isinstance(p, nn.Parameter)))  # fmt: skip
     tell("count", lambda: sum(p.numel() for p in model.parameters()))
-    tell("clipped", lambda: steps(model, adam(model), clip=lambda: nn.utils.clip_grad_norm_(model.parameters(), 0.1)))  # fmt: skip
+    tell("clipped", lambda: steps(model, adam(model), clip=lambda: nn.utils.clip_grad_norm_(model.parameters(), 0.1)))
     g = model.layers[0].a.weight.grad
     tell("gradient", lambda: (tuple(g.shape), g.placements, type(g).__name__))
     for kind in (1.0, float("inf")):
-        tell(f"norm {kind}", lambda: nn.utils.get_total_norm([p.grad for p in model.parameters()], kind).full_tensor())  # fmt: skip
+        tell(f"norm {kind}", lambda: nn.utils.get_total_norm([p.grad for p in model.parameters()], kind).full_tensor())
     model = sharded()
-    tell("in parts", lambda: steps(model, adam(model), parts=2, hold=model.set_requires_gradient_sync))  # fmt: skip
+    tell("in parts", lambda: steps(model, adam(model), parts=2, hold=model.set_requires_gradient_sync))
     whole("in parts", model)
     model = network()
     for q in model.first.parameters():
@@ -177,7 +177,7 @@ def second():
     by_columns = nn.Linear(2 * N, 3)
     fully_shard(by_columns, mesh=init_device_mesh("cpu", (N,)), shard_placement_fn=lambda p: Shard(1) if p.dim() == 2 else None)  # fmt: skip
     by_columns(torch.ones(2, 2 * N)).sum().backward()
-    tell("columns", lambda: (by_columns.weight.placements, tuple(by_columns.weight.to_local().shape)))  # fmt: skip
+    tell("columns", lambda: (by_columns.weight.placements, tuple(by_columns.weight.to_local().shape)))
     tell("columns gradient", lambda: by_columns.weight.grad)
     model = sharded()
     before = copy.deepcopy(dict(model.state_dict()))
@@ -197,7 +197,7 @@ def second():
     tell("from meta", lambda: steps(empty, adam(empty)))
     handle = model.layers[0].unshard(async_op=True)
     handle.wait()
-    tell("unsharded", lambda: (type(model.layers[0].a.weight).__name__, tuple(model.layers[0].a.weight.shape)))  # fmt: skip
+    tell("unsharded", lambda: (type(model.layers[0].a.weight).__name__, tuple(model.layers[0].a.weight.shape)))
     model.layers[0].reshard()
     tell("resharded", lambda: type(model.layers[0].a.weight).__name__)
 
@@ -228,7 +228,7 @@ def wrapped():
         tell(f"{name} modules", lambda: [type(m.module).__name__.removeprefix("FSDP") for m in FSDP.fsdp_modules(model)])  # fmt: skip
         tell(f"{name} names", lambda: [n for n, _ in model.named_parameters()])
     tell("kind", lambda: FSDP.get_state_dict_type(model).state_dict_type.name)
-    tell("twice", lambda: FSDP(model, process_group=dist.group.WORLD, device_mesh=init_device_mesh("cpu", (N,))))  # fmt: skip
+    tell("twice", lambda: FSDP(model, process_group=dist.group.WORLD, device_mesh=init_device_mesh("cpu", (N,))))
     tell("no hybrid", lambda: FSDP(network(), process_group=dist.group.WORLD, sharding_strategy=ShardingStrategy.HYBRID_SHARD))  # fmt: skip
     tell("both ignored", lambda: FSDP(network(), ignored_modules=[], ignored_states=[]))
     with enable_wrap(wrapper_cls=FSDP, use_orig_params=True):
@@ -284,8 +284,8 @@ def first():
 
 
 def precision():
-    half = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, buffer_dtype=torch.bfloat16)  # fmt: skip
-    model = FSDP(network(), mixed_precision=half, auto_wrap_policy=ModuleWrapPolicy({Layer}), use_orig_params=True)  # fmt: skip
+    half = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, buffer_dtype=torch.bfloat16)
+    model = FSDP(network(), mixed_precision=half, auto_wrap_policy=ModuleWrapPolicy({Layer}), use_orig_params=True)
     out = model(batch(0)[0])
     assert out.dtype == torch.bfloat16 and model.scale.dtype == torch.bfloat16
     out.float().sum().backward()
@@ -306,7 +306,7 @@ def methods():
     x = torch.randn(8, 5, generator=torch.Generator().manual_seed(0))
     (twin(x) ** 2).mean().backward()
     (model(batch(0)[0]) ** 2).mean().backward()
-    norms = [nn.utils.clip_grad_norm_(twin.parameters(), 0.1).item(), model.clip_grad_norm_(0.1).item()]  # fmt: skip
+    norms = [nn.utils.clip_grad_norm_(twin.parameters(), 0.1).item(), model.clip_grad_norm_(0.1).item()]
     assert abs(norms[0] - norms[1]) < 1e-4, norms
     for (_, p), q in zip(model.named_parameters(), twin.parameters()):
         assert (p.grad.full_tensor() - q.grad).abs().max() < 1e-5
@@ -363,7 +363,7 @@ def summoned(model):
 
 def states(model, optimizer):
     """Whole and sharded state dicts go on where they were made."""
-    only = FullStateDictConfig(offload_to_cpu=True, rank0_only=True), FullOptimStateDictConfig(rank0_only=True)  # fmt: skip
+    only = FullStateDictConfig(offload_to_cpu=True, rank0_only=True), FullOptimStateDictConfig(rank0_only=True)
     with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, *only):
         assert len(model.state_dict()) == (0 if ME else len(network().state_dict()))
         assert bool(FSDP.optim_state_dict(model, optimizer)) == (ME == 0)

@@ -17,7 +17,7 @@ kind, folder, workers, run = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.arg
 dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
 state = pathlib.Path(folder) / "state"
-before = json.loads(state.read_text()) if run == "second" else {"seen": [], "of_ranks": [], "of_shards": {}}  # fmt: skip
+before = json.loads(state.read_text()) if run == "second" else {"seen": [], "of_ranks": [], "of_shards": {}}
 
 
 def not_read_yet(samples):
@@ -53,8 +53,8 @@ every = [None] * world
 dist.all_gather_object(every, (mine, shards, data.state_dict() if kind != "webdataset" else None))
 seen = before["seen"] + [i for part, _, _ in every for i in part]
 if run == "second":
-    print("torch", torch.__version__, "once", sorted(seen) == list(range(200)), [len(part) for part, _, _ in every])  # fmt: skip
+    print("torch", torch.__version__, "once", sorted(seen) == list(range(200)), [len(part) for part, _, _ in every])
 elif rank == 0:
     of_shards = sum((count for _, count, _ in every), collections.Counter())
-    state.write_text(json.dumps({"seen": seen, "of_ranks": [told for _, _, told in every], "of_shards": of_shards}))  # fmt: skip
+    state.write_text(json.dumps({"seen": seen, "of_ranks": [told for _, _, told in every], "of_shards": of_shards}))
 dist.destroy_process_group()

@@ -7,14 +7,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import (
-    DTensor,
-    Partial,
-    Replicate,
-    Shard,
-    distribute_module,
-    distribute_tensor,
-)
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
 
 dist.init_process_group("gloo")
 ME, N = dist.get_rank(), dist.get_world_size()
@@ -61,7 +54,7 @@ def moves():
     line = init_device_mesh("cpu", (N,))
     grid = init_device_mesh("cpu", (2, N // 2))
     lines = [[Shard(0)], [Shard(1)], [Replicate()]]
-    squares = [[Shard(0), Shard(1)], [Replicate(), Shard(0)], [Shard(0), Replicate()], [Replicate(), Replicate()]]  # fmt: skip
+    squares = [[Shard(0), Shard(1)], [Replicate(), Shard(0)], [Shard(0), Replicate()], [Replicate(), Replicate()]]
     if N == 2:  # a second cut of the same dim needs more ranks, and PyTorch pads it in its own way
         squares.append([Shard(1), Shard(0)])
     for mesh, kinds in ((line, lines), (grid, squares)):
@@ -71,7 +64,7 @@ def moves():
                 x = distribute_tensor(w, mesh, a)
                 tell(f"from {a} to {b}", lambda: x.redistribute(placements=b))
                 leaf = x.detach().requires_grad_()
-                (leaf.redistribute(placements=b).to_local() * (torch.arange(1.0, 2.0))).sum().backward()  # fmt: skip
+                (leaf.redistribute(placements=b).to_local() * (torch.arange(1.0, 2.0))).sum().backward()
                 tell(f"gradient {a} {b}", lambda: leaf.grad.full_tensor())
     parts = DTensor.from_local(numbers(4, 3) + ME, line, [Partial()], run_check=False)
     for b in lines:
@@ -80,8 +73,8 @@ def moves():
         summand = DTensor.from_local(leaf, line, [Partial()], run_check=False)
         (summand.redistribute(placements=b).full_tensor() * torch.arange(3.0)).sum().backward()
         tell(f"gradient of parts to {b}", lambda: leaf.grad)
-    tell("to parts", lambda: distribute_tensor(numbers(4), line, [Shard(0)]).redistribute(placements=[Partial()]))  # fmt: skip
-    tell("from local", lambda: DTensor.from_local(numbers(2, 3) + ME, line, [Shard(0)]).full_tensor())  # fmt: skip
+    tell("to parts", lambda: distribute_tensor(numbers(4), line, [Shard(0)]).redistribute(placements=[Partial()]))
+    tell("from local", lambda: DTensor.from_local(numbers(2, 3) + ME, line, [Shard(0)]).full_tensor())
     mine = (numbers(2, 3) + ME).requires_grad_()
     whole = DTensor.from_local(mine, line, [Shard(0)])
     (whole.full_tensor() ** 2).sum().backward()
@@ -227,12 +220,7 @@ def squares():
     import torch.distributed.checkpoint as dcp
     from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
     from torch.distributed.fsdp import fully_shard
-    from torch.distributed.tensor.parallel import (  # fmt: skip
-        ColwiseParallel,
-        RowwiseParallel,
-        loss_parallel,
-        parallelize_module,
-    )
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, loss_parallel, parallelize_module
 
     grid = init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("dp", "tp"))
     plan = {"blocks.*.first": ColwiseParallel(), "blocks.*.second": RowwiseParallel(), "head": ColwiseParallel(use_local_output=False)}  # fmt: skip
@@ -274,7 +262,7 @@ def squares():
 
 def wrap_norms(net):
     for block in net.blocks:
-        block.norm.register_forward_hook(lambda m, i, o: o.full_tensor() if isinstance(o, DTensor) else o)  # fmt: skip
+        block.norm.register_forward_hook(lambda m, i, o: o.full_tensor() if isinstance(o, DTensor) else o)
 
 
 def modules():
@@ -351,7 +339,7 @@ def files():
             tell(f"{name} {key}", lambda: value)
             if key != "n":
                 tell(f"whole {key}", lambda: value.full_tensor())
-                tell(f"about {key}", lambda: (value.requires_grad, value.device_mesh == grid, repr(value.device_mesh)))  # fmt: skip
+                tell(f"about {key}", lambda: (value.requires_grad, value.device_mesh == grid, repr(value.device_mesh)))
 
 
 def kept():

@@ -14,9 +14,7 @@ ranks = int(os.environ.get("WORLD_SIZE", "1"))
 class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.net = torch.nn.Sequential(
-            torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
-        )
+        self.net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
 
     def forward(self, x, labels):
         out = self.net(x)

@@ -19,11 +19,7 @@ from rushlight.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
     set_state_dict,
 )
-from rushlight.distributed.fsdp import (
-    FullyShardedDataParallel,
-    MixedPrecisionPolicy,
-    fully_shard,
-)
+from rushlight.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
 from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy
 from rushlight.distributed.optim import ZeroRedundancyOptimizer
 from rushlight.nn.parallel import DistributedDataParallel as DDP
@@ -36,9 +32,7 @@ FOLDER = sys.argv[2] if len(sys.argv) > 2 else ""
 def network(norm=False):
     rl.manual_seed(3 + 0 * ME)
     middle = nn.BatchNorm1d(32) if norm else nn.Identity()
-    return nn.Sequential(
-        nn.Linear(8, 32), middle, nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1)
-    )
+    return nn.Sequential(nn.Linear(8, 32), middle, nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
 
 
 def batch(i, rows=16):
@@ -133,14 +127,9 @@ def overlap():
         with listening(listener):
             seen.clear()
             loss.backward()
-    first_end, begun = (
-        seen.index("collective_end"),
-        [i for i, n in enumerate(seen) if n == "collective_begin"],
-    )
+    first_end, begun = (seen.index("collective_end"), [i for i, n in enumerate(seen) if n == "collective_begin"])
     assert len(begun) > 2 and begun[0] < first_end
-    assert any("linear" in n or "matmul" in n or "mm" in n for n in seen[begun[0] : begun[-1]]), (
-        seen
-    )
+    assert any("linear" in n or "matmul" in n or "mm" in n for n in seen[begun[0] : begun[-1]]), seen
     # a profiler sees the exchanges in their own thread, with as many bytes as there are gradients
     with rl.profiler.profile() as p:
         ((wrapped(x) - y) ** 2).mean().backward()
@@ -208,21 +197,14 @@ def fsdp():
     # between forward and backward a sharded part is freed: neither module nor tape holds it whole
     seen = []
     shards = model[3]._fsdp.shards
-    handle = model[3].register_forward_pre_hook(
-        lambda m, a: seen.append(weakref.ref(shards.places[0].full._a))
-    )
+    handle = model[3].register_forward_pre_hook(lambda m, a: seen.append(weakref.ref(shards.places[0].full._a)))
     loss = model(batch(0)[0]).sum()
     handle.remove()
     assert seen[0]() is None, "the whole weight outlives its forward pass"
-    assert (
-        model[3]._fsdp.shards.gathered is False
-        and model[3].weight.to_local().numel() == 32 * 32 // N
-    )
+    assert model[3]._fsdp.shards.gathered is False and model[3].weight.to_local().numel() == 32 * 32 // N
     loss.backward()
     assert model[3].weight.grad.shape == model[3].weight.shape
-    half = sharded_model(
-        mp_policy=MixedPrecisionPolicy(param_dtype=rl.bfloat16, reduce_dtype=rl.float32)
-    )
+    half = sharded_model(mp_policy=MixedPrecisionPolicy(param_dtype=rl.bfloat16, reduce_dtype=rl.float32))
     assert half(batch(0)[0]).dtype == rl.bfloat16
     whole = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
     assert whole["3.weight"].shape == (32, 32)
@@ -277,7 +259,7 @@ def sync_norm():
     whole = one(x)
     mine = x[:5] if ME == 0 else x[5:]
     part = two(mine)
-    near(part.detach().numpy(), (whole[:5] if ME == 0 else whole[5:]).detach().numpy(), 1e-5, "rows")  # fmt: skip
+    near(part.detach().numpy(), (whole[:5] if ME == 0 else whole[5:]).detach().numpy(), 1e-5, "rows")
     (whole**2).sum().backward()
     (part**2).sum().backward()
     total = two[0].weight.grad.clone()
@@ -300,11 +282,7 @@ def save():
     model = sharded_model()
     optimizer = adam(model.parameters())
     _steps(model, optimizer, 0, 3)
-    state = {
-        "model": model.state_dict(),
-        "optim": get_optimizer_state_dict(model, optimizer),
-        "step": 3,
-    }
+    state = {"model": model.state_dict(), "optim": get_optimizer_state_dict(model, optimizer), "step": 3}
     for _ in range(2):  # the second time over the first
         dcp.save(state, checkpoint_id=FOLDER)
     print("loss", repr(_steps(model, optimizer, 3, 6)))
@@ -314,11 +292,7 @@ def load():
     model = sharded_model()
     optimizer = adam(model.parameters())
     _steps(model, optimizer, 0, 1)
-    state = {
-        "model": model.state_dict(),
-        "optim": get_optimizer_state_dict(model, optimizer),
-        "step": 0,
-    }
+    state = {"model": model.state_dict(), "optim": get_optimizer_state_dict(model, optimizer), "step": 0}
     dcp.load(state, checkpoint_id=FOLDER)
     set_model_state_dict(model, state["model"])
     set_optimizer_state_dict(model, optimizer, state["optim"])
@@ -349,7 +323,7 @@ def wrapped():
     model_state, optim_state = get_state_dict(model, optimizer)
     state = {"model": model_state, "optim": optim_state, "step": 0}
     dcp.load(state, checkpoint_id=FOLDER)
-    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optim"])  # fmt: skip
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optim"])
     print("loss", repr(_steps(model, optimizer, 3, 6)))
 
 

@@ -109,7 +109,7 @@ def samplers():
                 tell(f"sampler {shuffle} {drop} {epoch}", lambda: list(sampler))
             loader = DataLoader(data, batch_size=4, sampler=sampler, drop_last=drop)
             tell("loader", lambda: [b[0].tolist() for b in loader])
-            tell("lengths", lambda: (len(sampler), len(loader), sampler.num_samples, sampler.total_size, sampler.epoch))  # fmt: skip
+            tell("lengths", lambda: (len(sampler), len(loader), sampler.num_samples, sampler.total_size, sampler.epoch))
     tell("bad rank says", lambda: DistributedSampler(data, num_replicas=2, rank=2))
     tell("negative rank says", lambda: DistributedSampler(data, num_replicas=2, rank=-1))
     few = DistributedSampler(TensorDataset(torch.arange(1)), num_replicas=4, rank=ME)
@@ -131,7 +131,7 @@ def hooks():
     tell("wrapper", lambda: weights(model))
 
     def own(state, bucket):
-        state.append((bucket.index(), bucket.is_last(), len(bucket.parameters()), bucket.buffer().numel()))  # fmt: skip
+        state.append((bucket.index(), bucket.is_last(), len(bucket.parameters()), bucket.buffer().numel()))
         work = dist.all_reduce(bucket.buffer().div_(N), async_op=True)
         return work.get_future().then(lambda f: f.value()[0])
 

@@ -14,9 +14,7 @@ from rushlight.nn import functional as F
 @attack
 def group_edits(net):
     opt = optim.SGD(
-        [{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.05}],
-        lr=0.1,
-        momentum=0.9,
+        [{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.05}], lr=0.1, momentum=0.9
     )
     log = []
     extra = nn.Parameter(rl.ones(3))

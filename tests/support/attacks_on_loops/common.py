@@ -38,10 +38,7 @@ def mlp(p: float = 0.0, bn: bool = False) -> nn.Sequential:
 
 def data(n: int = N, size: int = 4, seed: int = 0) -> list[tuple[rl.Tensor, rl.Tensor]]:
     r = np.random.default_rng(seed)
-    return [
-        (rl.tensor(r.standard_normal((size, 6)).astype("f4")), rl.tensor(r.integers(0, 3, size)))
-        for _ in range(n)
-    ]
+    return [(rl.tensor(r.standard_normal((size, 6)).astype("f4")), rl.tensor(r.integers(0, 3, size))) for _ in range(n)]
 
 
 def see(net: nn.Module, opt: Any = None) -> list[Any]:
@@ -56,7 +53,7 @@ def see(net: nn.Module, opt: Any = None) -> list[Any]:
     return out
 
 
-def train(net: Any, opt: Any, log: list[Any], change: Any = None, n: int = N, ds: Any = None) -> list[Any]:  # fmt: skip
+def train(net: Any, opt: Any, log: list[Any], change: Any = None, n: int = N, ds: Any = None) -> list[Any]:
     """A plain loop; `change` is told where an iteration has come to."""
     for i, (x, y) in enumerate(ds or data(n)):
         if change:
@@ -94,7 +91,7 @@ def learn(opt: Any, out: Any, y: Any, log: list[Any] | None = None) -> Any:
     return loss
 
 
-def step(net: Any, opt: Any, x: Any, y: Any, log: list[Any] | None = None, loss_of: Any = F.cross_entropy) -> Any:  # fmt: skip
+def step(net: Any, opt: Any, x: Any, y: Any, log: list[Any] | None = None, loss_of: Any = F.cross_entropy) -> Any:
     opt.zero_grad()
     loss = loss_of(net(x), y)
     loss.backward()

@@ -79,16 +79,12 @@ def doubled(method: Any) -> Any:
 
     def backward(self: Any, *gys: Any) -> Any:
         gxs = method(self, *gys)
-        return tuple([None if g is None else g * 2 for g in gxs]) if isinstance(gxs, (tuple, list)) else gxs * 2  # fmt: skip
+        return tuple([None if g is None else g * 2 for g in gxs]) if isinstance(gxs, (tuple, list)) else gxs * 2
 
     return backward
 
 
-Sigmoid, Linear, Entropy = (
-    F.Sigmoid,
-    F.Linear,
-    F.SoftmaxCrossEntropy,
-)
+Sigmoid, Linear, Entropy = (F.Sigmoid, F.Linear, F.SoftmaxCrossEntropy)
 attack("nothing")
 for cls in (Sigmoid, Linear, Entropy):
     attack(f"patched_{cls.__name__}", go=patched(cls, "backward", doubled(cls.backward)))
@@ -286,9 +282,7 @@ def _two_losses() -> Any:
     rules = [optimizers.SGD(0.1).setup(m) for m in (model, other)]
     log = []
     for i, (x, t) in enumerate(batches()):
-        losses = [
-            F.softmax_cross_entropy(m(x), t) for m in ((model, other) if i % 5 else (other, model))
-        ]
+        losses = [F.softmax_cross_entropy(m(x), t) for m in ((model, other) if i % 5 else (other, model))]
         model.cleargrads()
         other.cleargrads()
         for found in losses:

@@ -135,14 +135,14 @@ for every in (1, 7):
     looking("backward", lambda model, **k: doubles(model.l0.W.grad.data), every=every)
     looking("backward", lambda model, **k: doubles(model.l1.b.data), every=every)
     looking("backward", lambda x, **k: doubles(x), every=every)
-    looking("update", lambda x, t, loss, **k: [doubles(x), sets(t, 0), doubles(loss.data)], every=every)  # fmt: skip
+    looking("update", lambda x, t, loss, **k: [doubles(x), sets(t, 0), doubles(loss.data)], every=every)
     looking("update", lambda model, **k: sets(model.l0.b.data, 0.25), every=every)
     # other objects in place of what was there
-    looking("update", lambda model, **k: setattr(model.l0.W, "data", model.l0.W.data * 0.5), every=every)  # fmt: skip
-    looking("update", lambda model, **k: setattr(model.l0, "b", Parameter(np.ones(8, "f4"))), every=every)  # fmt: skip
-    looking("backward", lambda model, **k: setattr(model.l0.b, "grad", Variable(np.ones(8, "f4"))), every=every)  # fmt: skip
+    looking("update", lambda model, **k: setattr(model.l0.W, "data", model.l0.W.data * 0.5), every=every)
+    looking("update", lambda model, **k: setattr(model.l0, "b", Parameter(np.ones(8, "f4"))), every=every)
+    looking("backward", lambda model, **k: setattr(model.l0.b, "grad", Variable(np.ones(8, "f4"))), every=every)
     looking("backward", lambda model, **k: setattr(model.l1.W, "grad", None), every=every)
-    looking("loss", lambda loss, **k: setattr(loss, "grad", Variable(np.array(2.0, "f4"))), every=every)  # fmt: skip
+    looking("loss", lambda loss, **k: setattr(loss, "grad", Variable(np.array(2.0, "f4"))), every=every)
     looking("begin", lambda optimizer, i, **k: setattr(optimizer, "lr", 0.1 / (i + 1)), every=every)
     looking("begin", lambda x, **k: [gc.collect()] and None, every=every)
     looking("update", lambda loss, **k: loss.unchain_backward(), every=every)

@@ -20,13 +20,9 @@ def optimizer_hooks(net, log):
 
     def ch(i, w):
         if i == 8 and w == "begin":
-            opt.register_step_pre_hook(
-                lambda o, a, k: log.append(("pre", float(net[0].weight.grad.sum())))
-            )
+            opt.register_step_pre_hook(lambda o, a, k: log.append(("pre", float(net[0].weight.grad.sum()))))
         if i == 12 and w == "begin":
-            opt.register_step_post_hook(
-                lambda o, a, k: log.append(("post", float(net[0].weight.sum())))
-            )
+            opt.register_step_post_hook(lambda o, a, k: log.append(("post", float(net[0].weight.sum()))))
 
     train(net, opt, log, ch)
     return (log, see(net, opt))
@@ -119,9 +115,7 @@ def hooks_on_off(net, opt, log):
     for i, (x, y) in enumerate(data(60)):
         hs = []
         if i % 12 == 9:
-            hs.append(
-                net[1].register_forward_hook(lambda m, a, o: acts.__setitem__("r", o.detach()))
-            )
+            hs.append(net[1].register_forward_hook(lambda m, a, o: acts.__setitem__("r", o.detach())))
         if i % 12 == 10:
             hs.append(net[1].register_forward_hook(lambda m, a, o: o * 2))
         if i % 12 == 11:
@@ -170,10 +164,7 @@ def multi_loss(net):
 
 @attack
 def global_hooks():
-    from rushlight.optim.optimizer import (
-        register_optimizer_step_post_hook,
-        register_optimizer_step_pre_hook,
-    )
+    from rushlight.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     net = mlp()
     opt = optim.SGD(net.parameters(), lr=0.1)
@@ -182,27 +173,13 @@ def global_hooks():
     M = nn.modules.module
     for i, (x, y) in enumerate(data(60)):
         if i == 10:
-            hs = [
-                register_optimizer_step_post_hook(
-                    lambda o, a, k: log.append(("post", float(net[0].bias.sum())))
-                )
-            ]
+            hs = [register_optimizer_step_post_hook(lambda o, a, k: log.append(("post", float(net[0].bias.sum()))))]
         if i == 20:
-            hs = [
-                register_optimizer_step_pre_hook(
-                    lambda o, a, k: log.append(("pre", float(net[0].bias.grad.sum())))
-                )
-            ]
+            hs = [register_optimizer_step_pre_hook(lambda o, a, k: log.append(("pre", float(net[0].bias.grad.sum()))))]
         if i == 30:
-            hs = [
-                M.register_module_forward_hook(
-                    lambda m, a, o: o * 1.1 if isinstance(m, nn.ReLU) else None
-                )
-            ]
+            hs = [M.register_module_forward_hook(lambda m, a, o: o * 1.1 if isinstance(m, nn.ReLU) else None)]
         if i == 40:
-            hs = [
-                M.register_module_full_backward_hook(lambda m, a, b: log.append(type(m).__name__))
-            ]
+            hs = [M.register_module_full_backward_hook(lambda m, a, b: log.append(type(m).__name__))]
         if i == 48:
             hs = [M.register_module_forward_pre_hook(lambda m, a: log.append(type(m).__name__))]
         loss = step(net, opt, x, y, log)
@@ -231,13 +208,9 @@ def graph_tools():
             else contextlib.nullcontext()
         )
         if k == 10:
-            h = g.register_multi_grad_hook(
-                list(net.parameters()), lambda gs: log.append([float(a.sum()) for a in gs])
-            )
+            h = g.register_multi_grad_hook(list(net.parameters()), lambda gs: log.append([float(a.sum()) for a in gs]))
         if k == 11:
-            h = g.register_multi_grad_hook(
-                list(net.parameters()), lambda a: log.append(float(a.sum())), mode="any"
-            )
+            h = g.register_multi_grad_hook(list(net.parameters()), lambda a: log.append(float(a.sum())), mode="any")
         with c:
             out = net(x)
             loss = F.cross_entropy(out, y)

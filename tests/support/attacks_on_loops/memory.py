@@ -34,9 +34,7 @@ def data_ptrs(net, opt, log):
         loss = F.cross_entropy(out, y)
         loss.backward()
         if i > 8 and i % 4 == 1:
-            log.append(
-                ctypes.cast(net[0].weight.grad.data_ptr(), ctypes.POINTER(ctypes.c_float))[3]
-            )
+            log.append(ctypes.cast(net[0].weight.grad.data_ptr(), ctypes.POINTER(ctypes.c_float))[3])
         opt.step()
         log.append(loss.item())
         log.append(net[0].weight.data_ptr() == net[0].weight.data_ptr())
@@ -50,9 +48,7 @@ def aliasing_inputs():
     ds = data(40)
     big = rl.randn(10, 6)
     for i, (x, y) in enumerate(ds):
-        z = [ds[0][0], x, x.clone(), x.flip(0), big[i % 5 : i % 5 + 4], net.weight.detach()[0, :4]][
-            i // 5 % 6
-        ]
+        z = [ds[0][0], x, x.clone(), x.flip(0), big[i % 5 : i % 5 + 4], net.weight.detach()[0, :4]][i // 5 % 6]
         opt.zero_grad()
         loss = F.cross_entropy(net(x, z), y)
         loss.backward()
@@ -300,9 +296,7 @@ def foreign_reads(net, opt, log):
     kinds = [
         lambda o: o.detach().numpy().sum(),
         lambda o: o.tolist(),
-        lambda o: pickle.dumps(o.detach())
-        and None
-        or pickle.loads(pickle.dumps(o.detach())).sum().item(),
+        lambda o: pickle.dumps(o.detach()) and None or pickle.loads(pickle.dumps(o.detach())).sum().item(),
         lambda o: copy.deepcopy(o.detach()).sum().item(),
         lambda o: repr(o),
         lambda o: list(o.detach().untyped_storage())[:8],

@@ -216,9 +216,7 @@ def bar(net):
                 s.text.append(f"{k} {(s.post if hasattr(s, 'post') else '')}")
 
         def set_postfix(s, **k):
-            s.post = ", ".join(
-                (f"{a}={b:.4f}" if isinstance(b, float) else f"{a}={b}" for a, b in k.items())
-            )
+            s.post = ", ".join((f"{a}={b:.4f}" if isinstance(b, float) else f"{a}={b}" for a, b in k.items()))
 
     opt = optim.Adam(net.parameters(), lr=0.01)
     out = []
@@ -267,11 +265,7 @@ def clip_value(net, log):
         if i % 12 < 8:
             nn.utils.clip_grad_value_(net.parameters(), 0.05 if i < 20 else 0.01)
         else:
-            log.append(
-                nn.utils.clip_grad_norm_(
-                    net.parameters(), 0.1, norm_type=[1, 2, math.inf, 2.0][i % 4]
-                )
-            )
+            log.append(nn.utils.clip_grad_norm_(net.parameters(), 0.1, norm_type=[1, 2, math.inf, 2.0][i % 4]))
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt))
@@ -370,15 +364,11 @@ def loader_custom():
             collate_fn=None
             if ep % 2
             else lambda l: {
-                k: rl.tensor(np.array([a[k] for a in l])) if k != "name" else [a[k] for a in l]
-                for k in l[0]
+                k: rl.tensor(np.array([a[k] for a in l])) if k != "name" else [a[k] for a in l] for k in l[0]
             },
         ):
             opt.zero_grad()
-            loss = (
-                F.cross_entropy(net(b["x"].float()), b["y"], reduction="none")
-                * (1 + b["w"].float() * 0.01)
-            ).mean()
+            loss = (F.cross_entropy(net(b["x"].float()), b["y"], reduction="none") * (1 + b["w"].float() * 0.01)).mean()
             loss.backward()
             opt.step()
             log.append((loss.item(), b["name"]))
@@ -419,11 +409,7 @@ def exceptions_go_on(net, log):
             log.append(loss.item())
         except Exception as e:
             log.append(
-                (
-                    type(e).__name__,
-                    str(e)[:40],
-                    [None if p.grad is None else p.grad.clone() for p in net.parameters()],
-                )
+                (type(e).__name__, str(e)[:40], [None if p.grad is None else p.grad.clone() for p in net.parameters()])
             )
     return (log, see(net, opt))
 
@@ -535,18 +521,9 @@ def warning_lines(net, log):
             loss.backward()
             opt.step()
             s.step()
-            log.append(
-                (
-                    loss.item(),
-                    s.get_last_lr(),
-                    opt._step_count if hasattr(opt, "_step_count") else 0,
-                )
-            )
+            log.append((loss.item(), s.get_last_lr(), opt._step_count if hasattr(opt, "_step_count") else 0))
     return (
         log,
-        [
-            (str(w.message)[:60], w.category.__name__, w.filename.rsplit("/", 1)[-1], w.lineno)
-            for w in ws
-        ],
+        [(str(w.message)[:60], w.category.__name__, w.filename.rsplit("/", 1)[-1], w.lineno) for w in ws],
         see(net, opt),
     )

@@ -70,10 +70,9 @@ SELECTION = [
     Row("addcmul", T(3, 4), T(3, 1), T(4), value=0.5, _inplace=True, _out=True, _dtypes=HALVES),
     Row("addcmul", T(3), T(3), T(3)),
     Row("addcmul", T(3, dtype="int"), T(3, dtype="int"), T(3, dtype="int"), value=2),
-    Row("addcdiv", T(3, 4), T(3, 1), T(4, kind="positive"), value=0.5, _inplace=True, _out=True,
-        _dtypes=HALVES),
+    Row("addcdiv", T(3, 4), T(3, 1), T(4, kind="positive"), value=0.5, _inplace=True, _out=True, _dtypes=HALVES),
     Row("addcdiv", T(3), T(3), T(3, kind="positive")),
-]  # fmt: skip
+]
 
 COMPLEX = [
     Row("complex", T(), T(), _id="0d"),

@@ -21,9 +21,7 @@ ROWS = [
     Row("F.conv2d", T(0, 2, 4, 4), T(2, 2, 3, 3), T(2)),
     Row("F.conv2d", T(1, 2, 3, 3, dtype="complex"), T(2, 2, 2, 2, dtype="complex")),
     Row("F.conv3d", T(1, 2, 3, 3, 3), T(1, 2, 2, 2, 1)),
-    Row(
-        "F.conv3d", T(2, 2, 4, 3, 5), T(4, 1, 2, 3, 2), T(4), stride=(1, 2, 1), padding=1, groups=2
-    ),
+    Row("F.conv3d", T(2, 2, 4, 3, 5), T(4, 1, 2, 3, 2), T(4), stride=(1, 2, 1), padding=1, groups=2),
     Row("conv2d", T(1, 2, 4, 4), T(2, 2, 2, 2)),
     Row("F.conv_transpose1d", T(2, 3, 4), T(3, 2, 3), T(2), stride=2, _dtypes=HALVES),
     Row("F.conv_transpose1d", T(3, 4), T(3, 2, 3)),

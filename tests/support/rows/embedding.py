@@ -23,6 +23,5 @@ for _mode in ("sum", "mean", "max"):
                 _grad=_padding is None, _meta=_mode != "max"),
         ]  # fmt: skip
 ROWS += [
-    Row("F.embedding_bag", T(5, dtype="index:5"), T(5, 2), _BAGS, mode="sum",
-        per_sample_weights=T(5), _meta=False),
-]  # fmt: skip
+    Row("F.embedding_bag", T(5, dtype="index:5"), T(5, 2), _BAGS, mode="sum", per_sample_weights=T(5), _meta=False)
+]

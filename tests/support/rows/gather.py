@@ -30,17 +30,8 @@ ROWS = [
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3), "sum", _inplace=True),
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3), "mean"),
     Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3), "mean", include_self=False),
-    Row(
-        "scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3, kind="nonzero"), "prod", include_self=False
-    ),  # fmt: skip
-    Row(
-        "scatter_reduce",
-        T(2, 3, kind="distinct"),
-        0,
-        REPEATED,
-        T(2, 3, kind="distinct", high=1.9),
-        "amax",
-    ),  # fmt: skip
+    Row("scatter_reduce", T(2, 3), 0, REPEATED, T(2, 3, kind="nonzero"), "prod", include_self=False),
+    Row("scatter_reduce", T(2, 3, kind="distinct"), 0, REPEATED, T(2, 3, kind="distinct", high=1.9), "amax"),
     Row(
         "scatter_reduce",
         T(2, 3, kind="distinct"),
@@ -49,7 +40,7 @@ ROWS = [
         T(2, 3, kind="distinct", high=1.9),
         "amin",
         include_self=False,
-    ),  # fmt: skip
+    ),
     Row("index_select", T(3, 4), 0, at(5, size=3), _out=True),
     Row("index_select", T(3, 4), -1, fixed([3, 3])),
     Row("index_select", T(), 0, fixed([0])),

@@ -69,9 +69,7 @@ ROWS = [
     Row("linalg.lu_factor", P(3, 3)),
     Row("linalg.lu", T(3, 3)),
     Row("linalg.lu_solve", P(3, 3), T(value=np.int32([1, 2, 3]), dtype="int"), T(3, 2)),
-    Row(
-        "linalg.lu_solve", P(3, 3), T(value=np.int32([3, 3, 3]), dtype="int"), T(3, 2), adjoint=True
-    ),
+    Row("linalg.lu_solve", P(3, 3), T(value=np.int32([3, 3, 3]), dtype="int"), T(3, 2), adjoint=True),
     Row("linalg.vecdot", T(2, 3), T(2, 3)),
     Row("linalg.vander", T(3)),
     Row("linalg.tensorsolve", T(2, 2, 4), T(2, 2)),

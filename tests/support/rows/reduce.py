@@ -113,12 +113,11 @@ NORMS = [
     Row("Tensor.norm", T(3, 4), 2, 0),
     Row("linalg.vector_norm", T(2, 3, 4), 3, (0, 2), True, _out=True),
     Row("linalg.vector_norm", T(value=[[0.0, 0.0], [3.0, 4.0]]), 2, 1, _id="zero", _second=False),
-    Row("linalg.vector_norm", T(value=[[0.0, 0.0], [3.0, 0.0]]), 3, 1, _id="zeros of 3",
-        _second=False),
+    Row("linalg.vector_norm", T(value=[[0.0, 0.0], [3.0, 0.0]]), 3, 1, _id="zeros of 3", _second=False),
     Row("linalg.vector_norm", T(8, 8, value=_TIES), _INF, _id="ties"),
     Row("dist", T(3, 4), T(3, 4)),
     Row("dist", T(3, 4), T(4), 1),
-]  # fmt: skip
+]
 
 _SEEN = T(value=[[True, False, True, True], [False, False, True, True]], dtype="bool")
 MASKED = [

@@ -48,9 +48,8 @@ DIFFERENCES = [
     Row("gradient", T(3, 4), dim=1, spacing=2.0),
     Row("gradient", T(3, 4), dim=(0, 1), edge_order=2),
     Row("gradient", T(6), spacing=(T(value=[0.0, 1.0, 3.0, 4.0, 5.5, 9.0], grad=False),)),
-    Row("gradient", T(6), spacing=(T(value=[0.0, 1.0, 3.0, 4.0, 5.5, 9.0], grad=False),),
-        edge_order=2),
+    Row("gradient", T(6), spacing=(T(value=[0.0, 1.0, 3.0, 4.0, 5.5, 9.0], grad=False),), edge_order=2),
     Row("gradient", T(3, 4, dtype="int")),
-]  # fmt: skip
+]
 
 ROWS = [*SUMS, *EXTREMES, *DIFFERENCES]

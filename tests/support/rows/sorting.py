@@ -23,8 +23,7 @@ ROWS = [
     Row("sort", distinct(3, 4), 0),
     Row("sort", distinct(2, 3, 4), dim=1, descending=True),
     Row("sort", T(value=[1.0, _NAN, 0.0, _NAN]), stable=True, _id="nan", _grad=False),
-    Row("sort", T(value=[1.0, _NAN, 0.0, _NAN]), descending=True, stable=True, _id="nan falling",
-        _grad=False),
+    Row("sort", T(value=[1.0, _NAN, 0.0, _NAN]), descending=True, stable=True, _id="nan falling", _grad=False),
     Row("sort", T()),
     Row("argsort", distinct(3, 4), dim=0, descending=True),
     Row("argsort", T(20, dtype="int"), stable=True),
@@ -36,4 +35,4 @@ ROWS = [
     Row("kthvalue", distinct(3, 5), 2, _dtypes=_HALF, _out=True),
     Row("kthvalue", distinct(3, 5), 3, 0, True),
     Row("kthvalue", T(), 1),
-]  # fmt: skip
+]

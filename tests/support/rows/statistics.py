@@ -44,7 +44,7 @@ VARIANCE = [
     Row("var_mean", T(3, 4), dim=0, correction=0),
     Row("std_mean", T(3, 4)),
     Row("std_mean", T(3, 4), (0, 1), False),
-]  # fmt: skip
+]
 
 MIDDLE = [
     *[
@@ -92,7 +92,7 @@ COVARIANCE = [
     Row("cov", T(3, 5), aweights=T(5, low=0.5, high=2.0, grad=False)),
     Row("corrcoef", T(3, 5), _tol=1e-5),
     Row("corrcoef", T(5), _grad=False),
-]  # fmt: skip
+]
 
 COUNTING = [
     Row("histc", T(40, grad=False), 5, -1, 1, _out=True),

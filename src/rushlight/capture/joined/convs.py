@@ -22,14 +22,7 @@ def _windows(a: Array, window: tuple[int, int]) -> list[Any]:
 
 
 def _conv_pool(
-    xp: ArrayModule,
-    x: Array,
-    w: Array,
-    b: Array | None,
-    *,
-    window: tuple[int, int],
-    relu: bool,
-    **how: Any,
+    xp: ArrayModule, x: Array, w: Array, b: Array | None, *, window: tuple[int, int], relu: bool, **how: Any
 ) -> tuple:
     """The maxima of side-by-side windows of a convolution, and their places in the windows."""
     seen = _windows(conv_op.kernel.generic(xp, x, w, b, **how), window)
@@ -74,6 +67,4 @@ CONV_POOL_GRADS = Kernel("conv_pool_grads", _conv_pool_grads)  # of the weight a
 JOINED_CONVS = frozenset(k.name for k in (CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS))
 
 
-CONV_RELU = join(
-    "conv_relu", lambda part, x, w, b, **how: part("relu", part("conv", x, w, b, **how))
-)
+CONV_RELU = join("conv_relu", lambda part, x, w, b, **how: part("relu", part("conv", x, w, b, **how)))

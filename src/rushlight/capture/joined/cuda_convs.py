@@ -42,10 +42,7 @@ def conv_pool(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, window: 
     def make() -> Any:
         if not small.takes(x, w.shape, dilation, groups):
             return None
-        size = [
-            (n + 2 * p - k) // s + 1
-            for n, p, k, s in zip(x.shape[2:], padding, w.shape[2:], stride)
-        ]
+        size = [(n + 2 * p - k) // s + 1 for n, p, k, s in zip(x.shape[2:], padding, w.shape[2:], stride)]
         shape = small.forward_shape(x.shape, w.shape, _cut(tuple(size), window), stride, padding)
         return small.Forward(shape, x, pool=window, relu=relu)
 

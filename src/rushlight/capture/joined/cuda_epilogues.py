@@ -63,13 +63,7 @@ def cross_entropy_step(
 
 @kernel_for("cuda", "cross_entropy_grad_over")
 def cross_entropy_grad_over(
-    gy: DeviceArray,
-    x: DeviceArray,
-    stats: DeviceArray,
-    target: DeviceArray,
-    *,
-    ignore_index: int,
-    reduction: str,
+    gy: DeviceArray, x: DeviceArray, stats: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str
 ) -> Any:
     """The gradient by the logits in their place."""
     return cross_entropy.grad_over(gy, x, stats, target, ignore_index, reduction)

@@ -23,18 +23,12 @@ def _chain(steps: tuple, count: int, main: int, kept: tuple[str, ...]) -> Expres
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
         text = text_of(steps, expression_of, inputs, [TYPES[name][0] for name in kept])
-        found = _chains[key] = Expression(
-            " ".join(inputs), "one" if kept else "", main=main, f=text
-        )
+        found = _chains[key] = Expression(" ".join(inputs), "one" if kept else "", main=main, f=text)
     return found
 
 
 @kernel_for("cuda", "fused")
-def fused(
-    *arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"", kept: tuple[str, ...] = ()
-) -> Any:
+def fused(*arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"", kept: tuple[str, ...] = ()) -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
-    return compute(
-        _chain(steps, len(arrays), main, kept), arrays, (1.0,) if kept else (), None, dtype
-    )
+    return compute(_chain(steps, len(arrays), main, kept), arrays, (1.0,) if kept else (), None, dtype)

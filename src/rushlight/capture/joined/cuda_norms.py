@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.cuda.bodies.layers.batch_norm import (
-    ADD_RELU,
-    RELU,
-    differentiating,
-    evaluating,
-    lying,
-    training,
-)
+from ...runtime.cuda.bodies.layers.batch_norm import ADD_RELU, RELU, differentiating, evaluating, lying, training
 from ...runtime.door import kernel_for
 
 
@@ -25,21 +18,15 @@ def _add_relu(x: Any, weight: Any, bias: Any, other: Any, *, eps: float) -> Any:
     return training(x, weight, bias, eps, ADD_RELU, other)
 
 
-def _relu_grad(
-    g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float
-) -> Any:
+def _relu_grad(g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, *, eps: float) -> Any:
     """Gradients of x, weight and bias of relu(batch norm)."""
     return differentiating(g, x, weight, bias, mean, invstd, RELU)
 
 
-def _add_relu_grad(
-    g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
-) -> Any:
+def _add_relu_grad(g: Any, more: Any, y: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float) -> Any:
     """Gradients of the other summand, x, weight and bias of y = relu(batch norm + other)."""
     call = differentiating(g, x, weight, None, mean, invstd, ADD_RELU, more, y)
-    return call and (
-        lambda g, more, y, x, weight, *stats: call(g, x, weight, None, *stats, more, y)
-    )
+    return call and (lambda g, more, y, x, weight, *stats: call(g, x, weight, None, *stats, more, y))
 
 
 kernel_for("cuda", "batch_norm_relu")(lying(0, _relu))

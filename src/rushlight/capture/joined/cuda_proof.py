@@ -41,9 +41,7 @@ _MADE_BY_PASSES = _JOINED | {op.name for op in (relu_op, relu_grad, max_pool, su
 # parts that run once. A generic convolution unfolds its images, which takes as many times the room as a kernel
 # has elements.
 _FEW, _FEW_OF_CONVS = 1 << 21, 1 << 19
-_LOOKED_AT = (
-    1 << 19
-)  # numbers at each end of a larger result that are compared, and as many in between
+_LOOKED_AT = 1 << 19  # numbers at each end of a larger result that are compared, and as many in between
 _TO_DEVICE, _ON_DEVICE = 1, 3
 
 
@@ -83,25 +81,20 @@ def _tried(ins: Instruction) -> bool:
         raise
     except Exception as error:
         if ins.name in _JOINED:
-            raise WrongKernel(
-                f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name
-            ) from error
+            raise WrongKernel(f"the kernel {ins.name} made for {ins.line} fails: {error}", ins.name) from error
     return True
 
 
 def _is_turned(ins: Instruction) -> bool:
     """Whether a pass may have chosen the memory order of its images."""
     return not ins.is_view and any(
-        len(s.shape) == 4 and s.strides[1] == s.dtype.itemsize and not s.dense
-        for s in (*ins.reads, *ins.outputs)
+        len(s.shape) == 4 and s.strides[1] == s.dtype.itemsize and not s.dense for s in (*ins.reads, *ins.outputs)
     )
 
 
 def _kind(ins: Instruction) -> tuple:
     """Equal for instructions that run the same kernels in the same way."""
-    operands = [
-        (i.shape, i.strides, i.dtype) if i.__class__ is Slot else repr(i) for i in ins.inputs
-    ]
+    operands = [(i.shape, i.strides, i.dtype) if i.__class__ is Slot else repr(i) for i in ins.inputs]
     return (ins.name, repr(sorted(ins.attrs.items())), *operands)
 
 
@@ -112,18 +105,14 @@ def _try(ins: Instruction) -> None:
     if ins.name in PARTS:
         try:
             right = agrees(ins.name, arrays, ins.attrs)
-        except (
-            NotCompiled
-        ):  # perhaps only its parts are missing: start the compilation of its own kernels, too
+        except NotCompiled:  # perhaps only its parts are missing: start the compilation of its own kernels, too
             run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
             raise
     else:
         out = run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
         right = ins.name not in _JOINED or _agrees(ins, arrays, out if ins.several else (out,))
     if not right:
-        raise WrongKernel(
-            f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name
-        )
+        raise WrongKernel(f"the kernel {ins.name} made for {ins.line} disagrees with its parts", ins.name)
 
 
 def _agrees(ins: Instruction, arrays: list[Any], outs: tuple) -> bool:
@@ -205,9 +194,7 @@ def _looked_at(a: Any) -> np.ndarray:
     flat = to_host(row_major(a)).reshape(-1)
     if flat.size <= 4 * _LOOKED_AT:
         return flat
-    between = flat[
-        _LOOKED_AT : -_LOOKED_AT : flat.size // _LOOKED_AT | 1
-    ]  # odd: in no step with rows
+    between = flat[_LOOKED_AT : -_LOOKED_AT : flat.size // _LOOKED_AT | 1]  # odd: in no step with rows
     return np.concatenate([flat[:_LOOKED_AT], between, flat[-_LOOKED_AT:]])
 
 

@@ -92,9 +92,7 @@ def _expression(step: Step, operands: list[str], dtype: str) -> str:
     for attr in e.attrs:
         name, _, kind = attr.partition(":")
         value = attrs[name]
-        number = (
-            f"const int {name} = {int(value)};" if kind else f"const T {name} = {literal(value)};"
-        )
+        number = f"const int {name} = {int(value)};" if kind else f"const T {name} = {literal(value)};"
         bound.append(number)
     return f"[&] {{ {' '.join(bound)} return {e.text['f']}; }}()"
 
@@ -238,9 +236,7 @@ def _aliased(attrs: dict[str, Any]) -> dict[str, Any]:
     stands: dict[int, tuple[str, Any]] = {}
     steps = []
     for number, step in enumerate(attrs["steps"]):
-        operands = tuple(
-            [stands.get(v, (k, v)) if k == "step" else (k, v) for k, v in step.operands]
-        )
+        operands = tuple([stands.get(v, (k, v)) if k == "step" else (k, v) for k, v in step.operands])
         if attrs["made"][number] == VIEW:
             stands[number] = operands[0]
         steps.append(Step(step.kernel, operands, step.attrs))
@@ -259,10 +255,7 @@ def row_group(*arrays: DeviceArray, **attrs: Any) -> Any:
     if found is None:
         found = _ready[key] = _prepared(arrays, aligned, attrs)
     launch, threads, per_block = found
-    made = [
-        cupy.ndarray(shape, by_name(attrs["dtypes"][o]).np)
-        for shape, o in zip(attrs["shapes"], outs)
-    ]
+    made = [cupy.ndarray(shape, by_name(attrs["dtypes"][o]).np) for shape, o in zip(attrs["shapes"], outs)]
     if rows:
         pointers = [a.data.ptr for a in (*arrays, *made)]
         launch.go(-(-rows // per_block), threads, rows, *pointers)

@@ -48,25 +48,13 @@ def _gelu_grad_sums(part: Part, gy: Array, x: Array, **how: Any) -> tuple:
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)
 LINEAR_GELU = Kernel("linear_gelu", _linear_gelu)  # by tanh, as libraries compute it
 LINEAR_GRADS = linear_grads.kernel
-MM_MASKED = Kernel(
-    "mm_masked", _mm_masked
-)  # g w where y, the relu in front of the layer, is positive
+MM_MASKED = Kernel("mm_masked", _mm_masked)  # g w where y, the relu in front of the layer, is positive
 LINEAR_BACKWARD = Kernel("linear_backward", _linear_backward)  # of the input, the weight, the bias
 GELU_GRAD_SUMS = join("gelu_grad_sums", _gelu_grad_sums)  # and the gradient of the bias in front
 CROSS_ENTROPY_STEP = Kernel("cross_entropy_step", _cross_entropy_step)  # loss and gradient
 
 JOINED = frozenset(
-    [
-        k.name
-        for k in (
-            LINEAR_RELU,
-            LINEAR_GELU,
-            LINEAR_GRADS,
-            MM_MASKED,
-            LINEAR_BACKWARD,
-            CROSS_ENTROPY_STEP,
-        )
-    ]
+    [k.name for k in (LINEAR_RELU, LINEAR_GELU, LINEAR_GRADS, MM_MASKED, LINEAR_BACKWARD, CROSS_ENTROPY_STEP)]
 )
 
 

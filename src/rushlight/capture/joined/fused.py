@@ -22,9 +22,7 @@ class Step(NamedTuple):
     attrs: tuple[tuple[str, Any], ...]
 
 
-def values_of(
-    xp: ArrayModule, arrays: Sequence[Any], steps: Sequence[Step], dtypes: Sequence[str] = ()
-) -> list[Any]:
+def values_of(xp: ArrayModule, arrays: Sequence[Any], steps: Sequence[Step], dtypes: Sequence[str] = ()) -> list[Any]:
     """The values of all steps, one after another: what any array library can do.
 
     With `dtypes` each is rounded to what it would be stored in, where it is computed in a wider one.
@@ -49,14 +47,13 @@ def rounded_to(xp: ArrayModule, value: Array, dtype: str) -> Any:
     if dtype == "float16":
         return value.astype(np.float16).astype(np.float32)
     bits = xp.ascontiguousarray(value).view(np.uint32)
-    bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)  # fmt: skip
+    bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
     return xp.where(xp.isfinite(value), bits.view(np.float32), value)
 
 
 def _body(
-    xp: ArrayModule, *arrays: Array, steps: tuple[Step, ...], dtype: str, code: bytes = b"",
-    kept: tuple[str, ...] = (),
-) -> Any:  # fmt: skip
+    xp: ArrayModule, *arrays: Array, steps: tuple[Step, ...], dtype: str, code: bytes = b"", kept: tuple[str, ...] = ()
+) -> Any:
     return values_of(xp, arrays, steps)[-1].astype(dtype, copy=False)
 
 
@@ -64,10 +61,7 @@ FUSED = Kernel("fused", _body)
 
 
 def text_of(
-    steps: Sequence[Step],
-    find: Callable[[str, dict[str, Any]], Any],
-    names: Sequence[str],
-    kept: Sequence[str] = (),
+    steps: Sequence[Step], find: Callable[[str, dict[str, Any]], Any], names: Sequence[str], kept: Sequence[str] = ()
 ) -> str:
     """The steps as one CUDA expression over inputs called `names`.
 
@@ -93,11 +87,7 @@ def text_of(
         for attr in e.attrs:
             name, _, kind = attr.partition(":")
             value = attrs[name]
-            made = (
-                f"const int {name} = {int(value)};"
-                if kind
-                else f"const T {name} = {number(value)};"
-            )
+            made = f"const int {name} = {int(value)};" if kind else f"const T {name} = {number(value)};"
             bound.append(made)
         if kept and "NARROW" in e.text["f"]:
             bound.append(f"constexpr bool NARROW = sizeof({kept[at]}) == 2;")

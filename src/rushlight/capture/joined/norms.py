@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ...base.dtypes import dtype
 
 
-def _train(
-    part: Part, x: Array, weight: Array | None, bias: Array | None, *other: Array, **how: Any
-) -> tuple:
+def _train(part: Part, x: Array, weight: Array | None, bias: Array | None, *other: Array, **how: Any) -> tuple:
     y, *statistics = part("batch_norm_train", x, weight, bias, **how)
     return (part("relu", part("add", y, *other) if other else y), *statistics)
 
@@ -57,19 +55,10 @@ def _relu_grad(
 
 
 def _relu_grad_by(
-    part: Part,
-    g: Array,
-    x: Array,
-    weight: Array | None,
-    bias: Array | None,
-    mean: Array,
-    invstd: Array,
-    **how: Any,
+    part: Part, g: Array, x: Array, weight: Array | None, bias: Array | None, mean: Array, invstd: Array, **how: Any
 ) -> Any:
     y = part("batch_norm_train", x, weight, bias, **how)[0]
-    return part(
-        "batch_norm_grad", part("relu_grad", g, part("relu", y)), x, weight, mean, invstd, **how
-    )
+    return part("batch_norm_grad", part("relu_grad", g, part("relu", y)), x, weight, mean, invstd, **how)
 
 
 def _of_x(part: Part, arrays: list, attrs: dict) -> list:
@@ -160,13 +149,7 @@ def _cast(part: Part, x: Array | None, to: dtype | np.dtype) -> Any:
 
 
 def _normed(
-    norm: str,
-    part: Part,
-    x: Array,
-    other: Array | None,
-    *affine: Array | None,
-    to: dtype | None = None,
-    **attrs: Any,
+    norm: str, part: Part, x: Array, other: Array | None, *affine: Array | None, to: dtype | None = None, **attrs: Any
 ) -> tuple:
     """The norm of x + other, its statistics, and the sum where there is one."""
     total = x if other is None else part("add", x, _cast(part, other, x.dtype))

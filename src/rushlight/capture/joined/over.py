@@ -8,14 +8,7 @@ from ...runtime.door import Kernel
 
 
 def _cross_entropy_grad_over(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    stats: Array,
-    target: Array,
-    *,
-    ignore_index: int,
-    reduction: str,
+    xp: ArrayModule, gy: Array, x: Array, stats: Array, target: Array, *, ignore_index: int, reduction: str
 ) -> None:
     how = {"ignore_index": ignore_index, "reduction": reduction}
     x[...] = cross_entropy_grad.kernel.generic(xp, gy, x, stats, target, **how)

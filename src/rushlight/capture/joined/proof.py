@@ -26,9 +26,7 @@ def settled(xp: ArrayModule, x: Array, y: Array) -> tuple[Any, Any] | None:
     return xp.where(odd, zero, x), xp.where(odd, zero, y)
 
 
-def are_near(
-    xp: ArrayModule, a: Array, b: Array, tolerance: float, wide: Callable[[Any], Any]
-) -> bool:
+def are_near(xp: ArrayModule, a: Array, b: Array, tolerance: float, wide: Callable[[Any], Any]) -> bool:
     """Whether every number of a is as near to that of b as its size, or that of a typical one, allows.
 
     `wide` gives numbers in a dtype that the array library knows.
@@ -79,9 +77,7 @@ def as_stored(xp: ArrayModule, y: Array, dtype: np.dtype) -> Any:
 
 
 Part = Callable[..., Any]  # part(kernel, *arrays, **attrs) runs a kernel
-By = Callable[
-    ..., Any
-]  # by(part, *arrays, **attrs) computes what a joined kernel does, part by part
+By = Callable[..., Any]  # by(part, *arrays, **attrs) computes what a joined kernel does, part by part
 Fit = Callable[[Part, list, dict], list]  # arrays that go together, of those that a trial made up
 
 # Name -> what runs the parts on a device: (part, arrays, attrs) -> the arrays to give the joined kernel, and what its
@@ -104,9 +100,7 @@ def _generic(xp: ArrayModule, kernel: str, *arrays: Any, **attrs: Any) -> Any:
     return KERNELS[kernel].generic(xp, *arrays, **attrs)
 
 
-def join(
-    name: str, by: By, fit: Fit | None = None, body: Callable[..., Any] | None = None
-) -> Kernel:
+def join(name: str, by: By, fit: Fit | None = None, body: Callable[..., Any] | None = None) -> Kernel:
     """The kernel that computes what `by` does, and is tried beside that; `body` where any array library has a shorter way."""
 
     def parts(part: Part, arrays: list, attrs: dict) -> tuple[list, Any]:

@@ -41,14 +41,10 @@ def _fit(name: str, inputs: int) -> Any:
 # (gy, q, k, v, out, stats) -> the gradients of q, k and v (in `order`) beside each other, as a linear layer made them.
 ATTENTION_GRAD_CAT = join("attention_grad_cat", _by("attention_grad"), _fit("attention", 4))
 # (gy, q, k, v, bias, out, stats, kept) -> the same with a mask or dropout.
-MASKED_GRAD_CAT = join(
-    "masked_attention_grad_cat", _by("masked_attention_grad"), _fit("masked_attention", 5)
-)
+MASKED_GRAD_CAT = join("masked_attention_grad_cat", _by("masked_attention_grad"), _fit("masked_attention", 5))
 
 
-def empty_in_order(
-    xp: ArrayModule, shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...]
-) -> Any:
+def empty_in_order(xp: ArrayModule, shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...]) -> Any:
     """A new array whose axes lie in memory in this order, the last one innermost."""
     out = xp.empty(tuple([shape[axis] for axis in order]), dtype)
     return out.transpose([order.index(axis) for axis in range(len(shape))])
@@ -68,17 +64,13 @@ def rotary_into(x: Array, cos: Array, sin: Array, *, out: Array, back: bool, ord
         out[..., h:] += second * high
 
 
-def _rotate(
-    xp: ArrayModule, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]
-) -> Any:
+def _rotate(xp: ArrayModule, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]) -> Any:
     out = empty_in_order(xp, x.shape, x.dtype, order)
     rotary_into(x, cos, sin, out=out, back=back, order=order)
     return out
 
 
-def _rotated(
-    part: Part, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]
-) -> Any:
+def _rotated(part: Part, x: Array, cos: Array, sin: Array, *, back: bool, order: tuple[int, ...]) -> Any:
     h = x.shape[-1] // 2
     if back:
         u = part("mul", x, sin)
@@ -110,9 +102,7 @@ def embedding_add_into(
 
 EMBEDDING_ADD = join(
     "embedding_add",
-    lambda part, table, indices, other, **how: part(
-        "add", part("embedding", table, indices, **how), other
-    ),
+    lambda part, table, indices, other, **how: part("add", part("embedding", table, indices, **how), other),
     body=_look_up,
 )
 

@@ -89,11 +89,7 @@ def planned(path: PathOfStretch) -> Ahead | None:
     arrays = [a for at, a in changed if at < count]
     # Kernels draw from these unless they are given another one.
     arrays += [stream._state for stream in devices.open_streams("cuda")]  # type: ignore[attr-defined]
-    made = {
-        s.storage.number
-        for ins in path.program.instructions[:count]
-        for s in (*ins.outputs, *ins.writes)
-    }
+    made = {s.storage.number for ins in path.program.instructions[:count] for s in (*ins.outputs, *ins.writes)}
     results = made & path.program.result_storages()
     return Ahead(count, time + 1, list({id(a): a for a in arrays}.values()), results)
 
@@ -105,9 +101,7 @@ def _microseconds(ins: Instruction) -> float:
     return _KERNEL + sum([s.nbytes for s in (*ins.reads, *ins.outputs)]) / _BYTES
 
 
-def _ready(
-    code: list[Instruction], when: dict[int, int], results: set[int]
-) -> tuple[list[int], list[tuple[int, Any]]]:
+def _ready(code: list[Instruction], when: dict[int, int], results: set[int]) -> tuple[list[int], list[tuple[int, Any]]]:
     """For the instructions at the beginning that may run early: behind which event; and what they change, and where.
 
     They keep their order, so each waits for what those in front of it wait for; `when` has the arguments' events.
@@ -137,9 +131,7 @@ def _changed(ins: Instruction, results: set[int]) -> list[Any] | None:
     made = [s.storage for s in (*ins.outputs, *ins.writes)]
     if any(s.number in results and s.nbytes > _SMALL for s in made):
         return None
-    if any(
-        s.storage.device == "cpu" and s.storage.kind != ARGUMENT for s in (*ins.reads, *ins.outputs)
-    ):
+    if any(s.storage.device == "cpu" and s.storage.kind != ARGUMENT for s in (*ins.reads, *ins.outputs)):
         return None
     found: list[Any] = []
     for s in ins.writes:

@@ -66,9 +66,7 @@ class Cursor(native.Cursor):  # type: ignore[misc]
         else:
             self.pairs.append(pair)
 
-    def careful(
-        self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
-    ) -> Any:
+    def careful(self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None) -> Any:
         """A call, with everything looked at."""
         with self.owner.quiet:
             path = self.path
@@ -149,8 +147,7 @@ def _row(path: PathOfStretch, e: Any) -> tuple | None:
     shape = _method(e) if e.how == VIEW and not e.several else None
     inputs = {path.layouts[k].storage.number for k in path.inputs}
     apart = not any(
-        kind == BIND or (kind == KNOWN and path.layouts[v].storage.number in inputs)
-        for kind, v in e.operands
+        kind == BIND or (kind == KNOWN and path.layouts[v].storage.number in inputs) for kind, v in e.operands
     )
     return (
         e, e.kernel, e.attrs, e.operands, e.how, e.outs, e.several, e.look,

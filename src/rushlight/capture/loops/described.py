@@ -139,9 +139,7 @@ class Described(Macro):
             made = native.take(self.rows, now)
         for i, k, step, turned in self.seen:
             a = made[i]
-            now[k] = made[i] = (
-                a.T if turned else run(step.kernel, step.cls, (a,), step.attrs, alone=True)
-            )
+            now[k] = made[i] = a.T if turned else run(step.kernel, step.cls, (a,), step.attrs, alone=True)
         what.accept(made, self.noted)
 
     def _taken(self, path: Any, now: list[Any]) -> list[Any]:
@@ -149,9 +147,7 @@ class Described(Macro):
         pools = path.pools
         if self.rows is None:
             homes = [k if k is None or k not in self.views else self.views[k][1] for k in self.new]
-            self.rows = [
-                None if k is None else (k, pools[k], pools[k].arrays, pools[k].free) for k in homes
-            ]
+            self.rows = [None if k is None else (k, pools[k], pools[k].arrays, pools[k].free) for k in homes]
             steps = [(i, k, self.views[k][0]) for i, k in enumerate(self.new) if k in self.views]
             self.seen = [(i, k, step, _only_turns(step)) for i, k, step in steps]
         made: list[Any] = []

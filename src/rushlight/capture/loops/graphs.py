@@ -110,16 +110,8 @@ class Backward(Macro):
             self.why = "the graph was freed before"
         elif any(map(_is_replaced, (node.saved or {}).values())):
             self.why = "the data of a tensor was set after the forward pass"
-        saved = (
-            [_kept(recorder, key, v) for key, v in (node.saved or {}).items()]
-            if not self.why
-            else []
-        )
-        outputs = (
-            [_kept(recorder, i, v) for i, v in enumerate(node.outputs or ())]
-            if not self.why
-            else []
-        )
+        saved = [_kept(recorder, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
+        outputs = [_kept(recorder, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
         return Seen(
             node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
             _broadcast(node.shapes),
@@ -154,18 +146,13 @@ class Backward(Macro):
                 bumps = 0  # the first one counts for both
             self.bumps.append(bumps)
         self.had = [g is not None for g in self.before]
-        self.leaves: list[Any] = [
-            n for n, _ in found
-        ]  # their tensors are held weakly by themselves
+        self.leaves: list[Any] = [n for n, _ in found]  # their tensors are held weakly by themselves
         del self.before, self.walk, self.found
 
     # -- comparing two stretches ----------------------------------------------------------------
 
     def slots(self) -> list[Any]:
-        found = [
-            *self.seeds,
-            *[k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array],
-        ]
+        found = [*self.seeds, *[k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array]]
         return [s for s in (*found, *self.homes, *self.old, *self.new) if s is not None]
 
     def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
@@ -194,9 +181,7 @@ class Backward(Macro):
         self.nodes = [
             n._replace(
                 saved=tuple([k._replace(what=operand(k.what)) if k.array else k for k in n.saved]),
-                outputs=tuple(
-                    [k._replace(what=operand(k.what)) if k.array else k for k in n.outputs]
-                ),
+                outputs=tuple([k._replace(what=operand(k.what)) if k.array else k for k in n.outputs]),
             )
             for n in self.nodes
         ]
@@ -257,9 +242,7 @@ class Backward(Macro):
             return
         leaves = [node.leaf() for node in self.leaves]
         # all of them before anything is changed: memory may run out
-        made = [
-            None if k is None or t is None else tracer.hand_out(k) for t, k in zip(leaves, self.new)
-        ]
+        made = [None if k is None or t is None else tracer.hand_out(k) for t, k in zip(leaves, self.new)]
         for t, grad, bump in zip(leaves, made, self.bumps):
             if t is None:
                 continue

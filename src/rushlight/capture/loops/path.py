@@ -31,12 +31,8 @@ from .trial import Trial
 from .updates import Update
 
 _IDLE_BYTES = 64 << 20  # of arrays on a GPU that are only handed out, where somebody has asked
-_UNASKED_BYTES = (
-    16 << 20
-)  # where nobody has: larger programs hold memory that the rest of the script may need
-_TRIED_BYTES = (
-    64 << 20
-)  # of an arena on a GPU: beside a larger one eager calls would need their memory, too
+_UNASKED_BYTES = 16 << 20  # where nobody has: larger programs hold memory that the rest of the script may need
+_TRIED_BYTES = 64 << 20  # of an arena on a GPU: beside a larger one eager calls would need their memory, too
 
 
 KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
@@ -65,11 +61,7 @@ class PathOfStretch(Path):
     """The path of a stretch: steps, what they hand out, and the program."""
 
     def __init__(
-        self,
-        first: Recorder,
-        second: Recorder,
-        others: Sequence[PathOfStretch],
-        patient: bool = True,
+        self, first: Recorder, second: Recorder, others: Sequence[PathOfStretch], patient: bool = True
     ) -> None:
         agreement = AgreementOfStretches(first, second)
         if agreement.why is not None:
@@ -87,9 +79,7 @@ class PathOfStretch(Path):
         self.row: Any = None  # of the report
         self.trial = Trial()
         self.numerics = settings.numerics  # that the program is made for
-        self.patient = (
-            patient  # whether somebody waits for kernels that a GPU's compiler has to make
-        )
+        self.patient = patient  # whether somebody waits for kernels that a GPU's compiler has to make
         self.table: Any = None  # of the cursor in C
         self._read(second)
         self.kernels = len(self.steps)
@@ -176,15 +166,8 @@ class PathOfStretch(Path):
         if len(hows) > 1:
             raise CannotCapture(f"{ins.name} at {ins.line} gives a mixture of results")
         how = hows.pop() if hows else GIVEN
-        look = look_of(
-            ins.kernel,
-            [s.array if s.__class__ is Slot else s for s in ins.inputs],
-            (ins.inputs, ins.attrs),
-        )
-        return Step(
-            ins.kernel, ins.attrs, operands, how, tuple(outs), ins.several,
-            class_of(ins), look, ins.line,
-        )  # fmt: skip
+        look = look_of(ins.kernel, [s.array if s.__class__ is Slot else s for s in ins.inputs], (ins.inputs, ins.attrs))
+        return Step(ins.kernel, ins.attrs, operands, how, tuple(outs), ins.several, class_of(ins), look, ins.line)
 
     # -- the program ----------------------------------------------------------------------------
 
@@ -234,11 +217,7 @@ class PathOfStretch(Path):
 
     def _note_sent(self) -> None:
         """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""
-        early = {
-            number: value
-            for graph in getattr(self.low, "parts", ())
-            for number, value in graph.early.items()
-        }
+        early = {number: value for graph in getattr(self.low, "parts", ()) for number, value in graph.early.items()}
         self.sends = tuple([
             (k, self.pools[k].arrays, early[slot.number])
             for k, (i, _) in self.results.items()
@@ -277,11 +256,7 @@ class PathOfStretch(Path):
     def _lasting(self, k: int, i: int) -> Any:
         """The array that the program fills in every run, if it can stand for the result itself."""
         slot, want = self.program.results[i], self.layouts[k]
-        same_layout = (slot.shape, slot.dtype, slot.strides) == (
-            want.shape,
-            want.dtype,
-            want.strides,
-        )
+        same_layout = (slot.shape, slot.dtype, slot.strides) == (want.shape, want.dtype, want.strides)
         numbers = [s.storage.number for s in self.program.results]
         if not self.lends(i) or not same_layout or slot.storage.kind != MADE:
             return None
@@ -405,14 +380,10 @@ class PathOfStretch(Path):
             for k, p in self.pools.items() if k not in self.results
         ])  # fmt: skip
         pools = [(k, self.pools[k], array) for k, (_, array) in self.results.items()]
-        self.lent = tuple([
-            (k, p.arrays, p.free) for k, p, a in pools if a is not None and p.lent is a
-        ])  # fmt: skip
+        self.lent = tuple([(k, p.arrays, p.free) for k, p, a in pools if a is not None and p.lent is a])
         # places of inputs that are copied when the program runs; dense ones by one launch, whatever their order
         self.there = {
-            v: self.low.arguments[i]
-            for v, i in self.inputs.items()
-            if self.layouts[v].storage.device != "cpu"
+            v: self.low.arguments[i] for v, i in self.inputs.items() if self.layouts[v].storage.device != "cpu"
         }
         self.dense = all(a._c_contiguous or a._f_contiguous for a in self.there.values())
         self.into: Any = None  # the launch that brings all of them there, if there is one
@@ -481,9 +452,8 @@ class PathOfStretch(Path):
     def _plan(self, others: list[tuple[int, int]], now: list[Any], made: tuple) -> tuple:
         """How some results of a graph, which always are the same arrays, are copied: by launches, and those that lie otherwise."""
         alike = [
-            (k, i) for k, i in others
-            if made[i].strides == now[k].strides and not (is_host(made[i]) or is_host(now[k]))
-        ]  # fmt: skip
+            (k, i) for k, i in others if made[i].strides == now[k].strides and not (is_host(made[i]) or is_host(now[k]))
+        ]
         odd = [pair for pair in others if pair not in alike]
         return self.low.copiers(alike, made), odd
 
@@ -540,9 +510,7 @@ def _views_of(numbers: set[int], steps: Sequence[Step]) -> dict[int, tuple[Step,
 
 
 def _alike(a: Slot, b: Slot) -> bool:
-    return (a.shape, a.dtype, a.strides, a.storage.device) == (
-        b.shape, b.dtype, b.strides, b.storage.device,
-    )  # fmt: skip
+    return (a.shape, a.dtype, a.strides, a.storage.device) == (b.shape, b.dtype, b.strides, b.storage.device)
 
 
 class Rewriting:
@@ -578,9 +546,7 @@ class Rewriting:
             for old, new in moved:  # a view of an input
                 if old.storage is o.storage:
                     at = new.offset + o.offset - old.offset
-                    self.renamed[o.number] = Slot(
-                        o.number, new.storage, o.shape, o.dtype, o.strides, at
-                    )
+                    self.renamed[o.number] = Slot(o.number, new.storage, o.shape, o.dtype, o.strides, at)
                     break
         outputs = tuple([self._now(o) for o in ins.outputs])
         writes = tuple([self._now(w) for w in ins.writes])

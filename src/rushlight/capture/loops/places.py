@@ -28,11 +28,7 @@ def alone() -> bool:
         return True
     me, main, harmless = threading.current_thread(), threading.main_thread(), 0
     for t in threading.enumerate():
-        if (
-            t is not me
-            and type(t).__name__ not in _HARMLESS
-            and not t.name.startswith("rushlight ")
-        ):
+        if t is not me and type(t).__name__ not in _HARMLESS and not t.name.startswith("rushlight "):
             return False
         harmless += t is not main
     return beside <= harmless  # there may be threads that `threading` did not start
@@ -103,9 +99,7 @@ class Place:
         self.why, self.quick = why, None
         self.recent.clear()
 
-    def pair_of(
-        self, recorder: Recorder, loose: Callable[[tuple[str, str]], None]
-    ) -> Recorder | None:
+    def pair_of(self, recorder: Recorder, loose: Callable[[tuple[str, str]], None]) -> Recorder | None:
         """A stretch heard before that is like this one; otherwise this one is kept."""
         self.listen -= 1
         why = None

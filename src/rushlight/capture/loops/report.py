@@ -60,15 +60,7 @@ def table(tracer: Any) -> str:
         why = meeting.barred
         return f"tracing: no loop was found{'' if why is None else ': ' + why}."
     rows: list[tuple[str, ...]] = [
-        (
-            "loop begins behind",
-            "events",
-            "kernels",
-            "program",
-            "built in",
-            "replayed",
-            "saved about",
-        )
+        ("loop begins behind", "events", "kernels", "program", "built in", "replayed", "saved about")
     ]
     for row in report.loops:
         counts = [str(row[k]) for k in ("events", "kernels", "instructions")]

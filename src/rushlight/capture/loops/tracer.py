@@ -134,9 +134,7 @@ class Tracer:
                 self.idle = PATIENCE - 2  # one more look after the rest
                 here.tracer = Rest(self)
             return
-        if (
-            here.tracer is not self
-        ):  # a step, or a loader, went past other places since it was told of
+        if here.tracer is not self:  # a step, or a loader, went past other places since it was told of
             if getattr(here.tracer, "tracer", None) is not self:
                 return  # and somebody has switched tracing off there
             here.tracer = self
@@ -360,9 +358,7 @@ class Tracer:
             cursor = self.cursor
             if self._on_path():
                 if is_place(kernel, arrays, self._is_pending):
-                    return self.at_kernel(
-                        kernel, lambda: run(kernel, cls, arrays, attrs, alone=True)
-                    )
+                    return self.at_kernel(kernel, lambda: run(kernel, cls, arrays, attrs, alone=True))
 
                 def step() -> bool:
                     events = cursor.path.events
@@ -415,9 +411,7 @@ class Tracer:
             copies = self._next_described(what)
             if copies is None:
                 # a list of copies may be empty, which is an answer, too
-                found = self._elsewhere(
-                    lambda: None if (c := self._next_described(what)) is None else (c,)
-                )
+                found = self._elsewhere(lambda: None if (c := self._next_described(what)) is None else (c,))
                 copies = found[0] if found else None
             if copies is None:
                 return False
@@ -536,9 +530,7 @@ class Tracer:
 
     # -- what was heard ---------------------------------------------------------------------------
 
-    def _hear_call(
-        self, make: Callable[[Recorder], Any], go: Callable[[], Any], done: Callable[[Any], None]
-    ) -> Any:
+    def _hear_call(self, make: Callable[[Recorder], Any], go: Callable[[], Any], done: Callable[[Any], None]) -> Any:
         """Run a call that stands for many kernels, and write it down as one, where it can be compared as one."""
         recorder, macro = self.recorder, None
         assert recorder is not None
@@ -566,9 +558,7 @@ class Tracer:
         recorder = self.recorder
         with collecting_replay_hooks(recorder) as hooks:
             return self._hear_call(
-                lambda heard: Update(heard, optimizer),
-                go,
-                lambda macro: macro.done(recorder, hooks),
+                lambda heard: Update(heard, optimizer), go, lambda macro: macro.done(recorder, hooks)
             )
 
     def _hear_described(self, what: Any, go: Callable[[], None]) -> None:
@@ -582,11 +572,7 @@ class Tracer:
             finally:
                 noted = what.end()
 
-        self._hear_call(
-            lambda heard: Described(heard, what),
-            noting,
-            lambda macro: macro.done(recorder, what, noted),
-        )
+        self._hear_call(lambda heard: Described(heard, what), noting, lambda macro: macro.done(recorder, what, noted))
 
     def is_idle(self) -> bool:
         """Whether a stretch has begun, in which nothing was computed yet.
@@ -607,9 +593,7 @@ class Tracer:
         root = root_array(a)
         if self.mode == HEAR and self.recorder is not None and here.recorder is None:
             storage = self.recorder.roots.get(id(root))
-            return storage is None or not (
-                storage.kind == MADE or storage.number in self.recorder.bounds.written
-            )
+            return storage is None or not (storage.kind == MADE or storage.number in self.recorder.bounds.written)
         path = self.cursor.path
         if self.mode != MATCH or path is None or id(root) in path.changed:
             return False
@@ -790,9 +774,7 @@ class Tracer:
         """Inputs with the values they had when they were met."""
         for v, a in bound.items():
             if is_host(a):
-                other.low.fill(
-                    other.low.arguments[other.inputs[v]], left.low.arguments[left.inputs[v]]
-                )
+                other.low.fill(other.low.arguments[other.inputs[v]], left.low.arguments[left.inputs[v]])
 
     def bind(self, v: int, a: Any) -> bool:
         """Take an array from outside as an input, with the values it has now."""

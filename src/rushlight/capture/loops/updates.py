@@ -46,9 +46,7 @@ class Update(Macro):
         if any(g.get("differentiable") for g in optimizer.param_groups):
             self.why = "a step with history"
         # A tensor would be read in the middle of a comparison, and a list can be changed unseen.
-        if not all(
-            _is_value(v) for g in optimizer.param_groups for k, v in g.items() if k != "params"
-        ):
+        if not all(_is_value(v) for g in optimizer.param_groups for k, v in g.items() if k != "params"):
             self.why = "an option that is no plain value"
 
     def _beside(self, p: Tensor) -> list[Tensor]:

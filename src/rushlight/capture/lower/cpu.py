@@ -96,8 +96,7 @@ class CpuReplay:
         spans = {n: whole if n in exclusive else s for n, s in spans.items()}
         if self.cut is not None:  # what crosses stays whole, so that backward can run twice
             spans = {
-                n: (first, whole[1]) if first < self.cut < last else (first, last)
-                for n, (first, last) in spans.items()
+                n: (first, whole[1]) if first < self.cut < last else (first, last) for n, (first, last) in spans.items()
             }
         storages = {s.number: s for s in program.storages}
         sizes = {n: storages[n].nbytes for n in spans}
@@ -167,9 +166,7 @@ class CpuReplay:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
         self.calls: list[tuple] = []  # of kernels that are to follow in one line
-        self.first: Any = (
-            None  # those that a run begins with, as one callable, and their instructions
-        )
+        self.first: Any = None  # those that a run begins with, as one callable, and their instructions
         self.first_code: list[Instruction] = []
         self.starts: list[tuple[int, int]] = []  # lines of the code, and the instructions there
         if any(s.fed for s in program.storages):
@@ -234,9 +231,7 @@ class CpuReplay:
             return None
         slots = [s for s in (*ins.inputs, *ins.outputs) if s.__class__ is Slot]
         chosen = into.find(ins)
-        if chosen.__class__ is not into.NativeInto or any(
-            s.storage.number not in self.static for s in slots
-        ):
+        if chosen.__class__ is not into.NativeInto or any(s.storage.number not in self.static for s in slots):
             return None
         arguments = [self.array(i) if i.__class__ is Slot else i for i in ins.inputs]
         return chosen.bound(self, ins), tuple(arguments), dict(ins.attrs)
@@ -263,8 +258,7 @@ class CpuReplay:
             return True
         ran = [at for first, at in self.starts if first <= line]
         return any(  # what is called random and gives nothing is a check, which may not be moved
-            (ins.kernel.random and ins.outputs)
-            or any(s.storage.kind in (STATE, CONSTANT) for s in ins.writes)
+            (ins.kernel.random and ins.outputs) or any(s.storage.kind in (STATE, CONSTANT) for s in ins.writes)
             for ins in self.program.instructions[: max(ran, default=0) + 1]
         )
 

@@ -62,36 +62,23 @@ class CudaReplay:
         for slot in program.slots:
             if slot.array is not None:
                 self.env[slot.number] = slot.array
-        self._restore = [
-            (s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None
-        ]
+        self._restore = [(s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None]
         with measured_choices(measured):
             try_kernels(program)
             self._capture(exclusive, early, ahead, save)
         pool.give_back()
 
-    def _capture(
-        self,
-        exclusive: set[int],
-        early: bool,
-        ahead: int,
-        save: Callable[[CudaReplay], None] | None,
-    ) -> None:
+    def _capture(self, exclusive: set[int], early: bool, ahead: int, save: Callable[[CudaReplay], None] | None) -> None:
         """Make the graphs, and the memory that they work in."""
         program = self.program
         keep = {s.number for s in program.results}
         code, cut = program.instructions, program.hand_over
         if cut is not None or ahead:
-            halves = (
-                (code[:cut], code[cut + 1 :]) if cut is not None else (code[:ahead], code[ahead:])
-            )
+            halves = (code[:cut], code[cut + 1 :]) if cut is not None else (code[:ahead], code[ahead:])
             later = {s.number for ins in halves[1] for s in ins.reads}
             # A backward pass may come twice; what was begun ahead is over with the rest of it.
             last = keep if ahead else keep | later
-            graphs = [
-                Graph(self, halves[0], keep | later, early),
-                Graph(self, halves[1], last, early),
-            ]
+            graphs = [Graph(self, halves[0], keep | later, early), Graph(self, halves[1], last, early)]
         else:
             graphs = [Graph(self, code, keep, early)]
         self.first, self.second = graphs[0], graphs[-1]
@@ -202,9 +189,7 @@ class CudaReplay:
                 self.fill(array, g)
         self.second.launch()
         handed = self.program.handed
-        return [
-            self.copied(handed + i, a) for i, a in enumerate(self._found(self.results[handed:]))
-        ]
+        return [self.copied(handed + i, a) for i, a in enumerate(self._found(self.results[handed:]))]
 
     def fill_all(self, values: list[Any]) -> None:
         """Copy the first arguments into their places, which are laid out as they are."""
@@ -266,9 +251,7 @@ class CudaReplay:
         if isinstance(array, np.ndarray):
             np.copyto(array, value)
         elif value.strides == array.strides and extent(array) == (0, array.nbytes):
-            runtime.memcpyAsync(
-                array.data.ptr, value.data.ptr, array.nbytes, _ON_DEVICE, current.ptr
-            )
+            runtime.memcpyAsync(array.data.ptr, value.data.ptr, array.nbytes, _ON_DEVICE, current.ptr)
         else:
             array[...] = value
 
@@ -277,8 +260,6 @@ def upload(target: Any, source: np.ndarray) -> None:
     """A host array into device memory laid out alike, without an array in between."""
     if target._c_contiguous:
         dense = np.ascontiguousarray(source)
-        runtime.memcpyAsync(
-            target.data.ptr, dense.ctypes.data, dense.nbytes, _TO_DEVICE, current.ptr
-        )
+        runtime.memcpyAsync(target.data.ptr, dense.ctypes.data, dense.nbytes, _TO_DEVICE, current.ptr)
     else:
         target[...] = cupy.asarray(source)

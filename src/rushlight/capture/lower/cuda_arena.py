@@ -161,9 +161,7 @@ class Placing:
         while left and left[0].size != size and left[0].held:
             left.popleft()  # kept since the first capture
         if not left or left[0].size != size:
-            self.missed = (
-                True  # reported when the instruction is done: a body may catch what is raised here
-            )
+            self.missed = True  # reported when the instruction is done: a body may catch what is raised here
             return pool.allocate(size)
         asked = left.popleft()
         if asked.own:
@@ -212,9 +210,7 @@ def capture(graphs: list[Any], env: dict[int, Any], exclusive: set[int]) -> Memo
     return plain
 
 
-def _traced(
-    graphs: list[Any], env: dict[int, Any], before: dict[int, Any], exclusive: set[int]
-) -> Ledger:
+def _traced(graphs: list[Any], env: dict[int, Any], before: dict[int, Any], exclusive: set[int]) -> Ledger:
     """What the graphs ask for."""
     pool.give_back()
     tracing = Tracing(exclusive)

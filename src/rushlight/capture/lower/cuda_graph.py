@@ -32,9 +32,7 @@ _RELAXED = 2  # memory may be allocated while the stream captures
 class Graph:
     """One captured stretch of instructions: what to do before, the graph, what to do after."""
 
-    def __init__(
-        self, low: CudaReplay, instructions: list[Instruction], keep: set[int], early: bool = False
-    ) -> None:
+    def __init__(self, low: CudaReplay, instructions: list[Instruction], keep: set[int], early: bool = False) -> None:
         self._low = weakref.ref(low)  # which owns this graph: memory goes when the last user does
         self.at_once: Callable[[], None] | None = None  # what each launch does first
         self.early: dict[int, Early] = {}  # values that are sent ahead, by their slots' numbers
@@ -96,9 +94,7 @@ class Graph:
         """Let go of what bodies asked to be refreshed for a graph that is gone, and of its kernels."""
         self.hooks, self.held = [], []
 
-    def _capture(
-        self, index: int, memory: Memory, end: Callable[[Any], Any], overlapping: bool = False
-    ) -> Any:
+    def _capture(self, index: int, memory: Memory, end: Callable[[Any], Any], overlapping: bool = False) -> Any:
         """The graph as `end` gives it; `overlapping` lets kernels of the main lane come before their turn."""
         self.turn = turn_of_this_gpu()
         self.turn.prepare(1 + max(self.branches.lane))
@@ -141,9 +137,7 @@ class Graph:
             except (CannotCapture, Misplaced):
                 raise
             except Exception as error:
-                raise CannotCapture(
-                    f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
-                ) from error
+                raise CannotCapture(f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}") from error
             for slot in self.known_at.get(at, ()):
                 self._send(slot, streams[lane])
             for number in self.last.get(at, ()):
@@ -284,9 +278,7 @@ def _known_at(instructions: list[Instruction], results: list[Slot]) -> dict[int,
         if storage.kind != MADE or storage.device == "cpu" or slot.size != 1:
             continue
         made = [
-            at
-            for at, ins in enumerate(instructions)
-            if any(s.storage is storage for s in (*ins.outputs, *ins.writes))
+            at for at, ins in enumerate(instructions) if any(s.storage is storage for s in (*ins.outputs, *ins.writes))
         ]
         if made:
             found.setdefault(made[-1], []).append(slot)

@@ -17,9 +17,7 @@ class Branches:
     def __init__(self, program: Program, instructions: list[Instruction]) -> None:
         self.lane = [0] * len(instructions)
         self.waits: set[int] = set()  # instructions before which all lanes come together
-        self.until: dict[
-            int, int
-        ] = {}  # instruction beside the main lane -> where it is waited for
+        self.until: dict[int, int] = {}  # instruction beside the main lane -> where it is waited for
         made = sum(s.nbytes for s in program.storages if s.kind == MADE)
         if made <= _MOST_BYTES:
             self._choose(program, instructions)
@@ -121,16 +119,12 @@ class Phases:
 
     def _put_before(self, ins: Instruction) -> None:
         if ins.writes and self.graph:
-            raise CannotCapture(
-                f"{ins.name} at {ins.line} changes host memory in the middle of work on the GPU"
-            )
+            raise CannotCapture(f"{ins.name} at {ins.line} changes host memory in the middle of work on the GPU")
         self.before.append(ins)
 
     def _put_after(self, ins: Instruction, outs: list, late: set[int]) -> None:
         if any(s.device != "cpu" for s in outs):
-            raise CannotCapture(
-                f"{ins.name} at {ins.line} sends a result of the GPU through the host and back"
-            )
+            raise CannotCapture(f"{ins.name} at {ins.line} sends a result of the GPU through the host and back")
         self.after.append(ins)
         late.update(s.number for s in outs)
 

@@ -59,9 +59,7 @@ _PLAIN = frozenset(
 JOINING = frozenset([name for name, _, _ in PASSES]) - _PLAIN
 
 
-def optimise(
-    program: Program, exact_only: bool = False, without: frozenset[str] = frozenset()
-) -> Program:
+def optimise(program: Program, exact_only: bool = False, without: frozenset[str] = frozenset()) -> Program:
     """The program after every pass but those in `without`; `history` says what each left.
 
     `use_deterministic_algorithms` asks for results that do not depend on whether a step was replayed,

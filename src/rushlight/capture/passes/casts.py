@@ -27,7 +27,7 @@ def join_casts(program: Program, force: bool = False) -> Program:
         outs = [ins.outputs[0] for ins in group]
         made = Instruction(
             CASTS, tuple([ins.inputs[0] for ins in group]), casts[0].attrs, tuple(outs), (), casts[0].line, True
-        )  # fmt: skip
+        )
         if len(group) > 1 and (force or joins.takes(program.device, made, group)):
             index.replace(group, {place: made})
     return index.program_now()

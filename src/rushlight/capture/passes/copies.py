@@ -82,9 +82,9 @@ def _over_whole_arrays(program: Program) -> set[Instruction]:
 def _are_whole(*slots: Slot) -> bool:
     """Whether both are all of their memory, which the program made, in the same order."""
     return alike(*slots) and all(
-        s.storage.kind == MADE and s.offset == 0 and s.nbytes == s.storage.nbytes
-        and s.extent() == (0, s.nbytes) for s in slots
-    )  # fmt: skip
+        s.storage.kind == MADE and s.offset == 0 and s.nbytes == s.storage.nbytes and s.extent() == (0, s.nbytes)
+        for s in slots
+    )
 
 
 def _is_seen(index: Index, at: int, slot: Slot) -> bool:
@@ -94,9 +94,7 @@ def _is_seen(index: Index, at: int, slot: Slot) -> bool:
         ins = index.code[place]
         if ins is not None and place > at:
             seen += (*ins.reads, *ins.writes)
-    early = [
-        s for s in seen if s.number not in index.maker or index.place[index.maker[s.number]] <= at
-    ]
+    early = [s for s in seen if s.number not in index.maker or index.place[index.maker[s.number]] <= at]
     return any(s.storage is slot.storage and s.number != slot.number for s in early)
 
 

@@ -30,9 +30,7 @@ def _with_bias(kernel: Any, name: str) -> Rule:
     @rule(kernel, weight=first(name), bias=reader(sum_op, of="weight<0"))
     def both(m: Found) -> Any:
         outs = (*m.weight.outputs, *m.bias.outputs)
-        return (
-            joined(kernel, m.weight.inputs, m.weight.attrs, outs) if sums_channels(m.bias) else None
-        )
+        return joined(kernel, m.weight.inputs, m.weight.attrs, outs) if sums_channels(m.bias) else None
 
     return both
 
@@ -45,11 +43,7 @@ def _relu_grad(m: Found) -> Any:
     return joined(made.MM_MASKED, (*m.product.inputs, y), {}, m.slope.outputs)
 
 
-@rule(
-    made.LINEAR_BACKWARD,
-    to_input=first(mm_nn, "mm_masked"),
-    grads=reader(linear_grads, of="to_input<0", at=0),
-)
+@rule(made.LINEAR_BACKWARD, to_input=first(mm_nn, "mm_masked"), grads=reader(linear_grads, of="to_input<0", at=0))
 def _backward(m: Found) -> Any:
     """Few rows: the gradients of input, weight and bias are one launch."""
     (g, w, *mask), (gx,), x = m.to_input.inputs, m.to_input.outputs, m.grads.inputs[1]
@@ -95,11 +89,7 @@ def _norm_sums(norm: str, at: int) -> Rule:
     return sums
 
 
-@rule(
-    made.CROSS_ENTROPY_STEP,
-    loss=first(cross_entropy_fused),
-    slope=reader(cross_entropy_grad, of="loss.1", at=2),
-)
+@rule(made.CROSS_ENTROPY_STEP, loss=first(cross_entropy_fused), slope=reader(cross_entropy_grad, of="loss.1", at=2))
 def _loss(m: Found) -> Any:
     """Where the loss stands, or where its gradient does when that is scaled by what is made in between."""
     (x, target), (gy, *given) = m.loss.inputs, m.slope.inputs

@@ -48,9 +48,7 @@ def _grown(ins: Instruction, groups: dict, index: Index, policy: Any) -> list[In
     return group if fits else [ins]
 
 
-def _can_join(
-    group: list[Instruction], ins: Instruction, s: Slot, index: Index, policy: Any
-) -> bool:
+def _can_join(group: list[Instruction], ins: Instruction, s: Slot, index: Index, policy: Any) -> bool:
     """The value is used here alone, in full size, and its inputs last until here."""
     source, at = index.place[group[-1]], index.place[ins]
     if s.shape != ins.outputs[0].shape or index.is_seen(s, {source, at}):
@@ -65,9 +63,7 @@ def _can_join(
 def read_outside(group: list[Instruction]) -> list[Slot]:
     """The arrays a group reads from outside, once each."""
     inside = {s.number for ins in group for s in ins.outputs}
-    return list(
-        {s.number: s for ins in group for s in ins.reads if s.number not in inside}.values()
-    )
+    return list({s.number: s for ins in group for s in ins.reads if s.number not in inside}.values())
 
 
 def steps_of(group: list[Instruction], inputs: list[Slot]) -> tuple[Step, ...]:
@@ -75,9 +71,7 @@ def steps_of(group: list[Instruction], inputs: list[Slot]) -> tuple[Step, ...]:
     place: dict[int, tuple[str, Any]] = {s.number: ("in", i) for i, s in enumerate(inputs)}
     steps = []
     for number, ins in enumerate(group):
-        operands = [
-            place[i.number] if i.__class__ is Slot else ("number", _plain(i)) for i in ins.inputs
-        ]
+        operands = [place[i.number] if i.__class__ is Slot else ("number", _plain(i)) for i in ins.inputs]
         steps.append(Step(ins.name, tuple(operands), tuple(sorted(ins.attrs.items()))))
         place[ins.outputs[0].number] = ("step", number)
     return tuple(steps)

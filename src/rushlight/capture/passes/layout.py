@@ -131,10 +131,7 @@ class _Turning(Renaming):
     def _leave(self, ins: Instruction) -> None:
         """An instruction as it was, over arrays as they were."""
         if ins.name in _ANY_ORDER:
-            inputs = [
-                self.native[i.number] if self._is_native(i) else self._renamed(i)
-                for i in ins.inputs
-            ]
+            inputs = [self.native[i.number] if self._is_native(i) else self._renamed(i) for i in ins.inputs]
             self.code.append(ins.replaced(inputs=tuple(inputs)))
             return
         for s in (*ins.reads, *ins.writes):

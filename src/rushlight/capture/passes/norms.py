@@ -12,14 +12,7 @@ from ...operators.pointwise.activation_smooth import silu_op
 from ...operators.pointwise.arithmetic import add_op, mul_op
 from ...operators.reduce.sums import sum_to_op
 from ..joined import norms as batch
-from ..joined.norms import (
-    ADD_NORMS,
-    GROUP_NORM_SILU,
-    GROUP_NORM_SILU_GRAD,
-    MIXED_GRADS,
-    MIXED_NORMS,
-    NORM_GRADS_ADD,
-)
+from ..joined.norms import ADD_NORMS, GROUP_NORM_SILU, GROUP_NORM_SILU_GRAD, MIXED_GRADS, MIXED_NORMS, NORM_GRADS_ADD
 from ..program.instructions import Instruction
 from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot
@@ -130,9 +123,7 @@ def _casts(before: Instruction | None, after: Instruction | None) -> bool:
     """Whether the cast in front makes float32 of halves, and the one behind halves of float32, where they are there."""
     for cast, sizes in ((before, (2, 4)), (after, (4, 2))):
         ends = [] if cast is None else [cast.inputs[0].dtype, cast.outputs[0].dtype]
-        if ends and (
-            tuple([d.itemsize for d in ends]) != sizes or any(d.kind not in "fV" for d in ends)
-        ):
+        if ends and (tuple([d.itemsize for d in ends]) != sizes or any(d.kind not in "fV" for d in ends)):
             return False
     return True
 

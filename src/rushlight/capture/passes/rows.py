@@ -76,11 +76,7 @@ def reduces_rows(ins: Instruction) -> bool:
 
 def has_whole_rows(ins: Instruction) -> bool:
     """Whether a softmax or its like runs over the last dim, of arrays without gaps."""
-    if (
-        not ins.kernel.facts.is_of("row")
-        or len(ins.outputs) != 1
-        or len(ins.reads) != len(ins.inputs)
-    ):
+    if not ins.kernel.facts.is_of("row") or len(ins.outputs) != 1 or len(ins.reads) != len(ins.inputs):
         return False
     y = ins.outputs[0]
     if not y.shape or ins.attrs.get("dim") not in (-1, len(y.shape) - 1):
@@ -332,11 +328,7 @@ class _Walk:
         """A pointwise instruction over one number for every row, which a member made."""
         group = self.group
         assert group is not None
-        if (
-            len(ins.outputs) != 1
-            or not self.policy.row_step(ins)
-            or self._width(ins) != group.width
-        ):
+        if len(ins.outputs) != 1 or not self.policy.row_step(ins) or self._width(ins) != group.width:
             return False
         out = ins.outputs[0]
         if out.size != group.rows or not out.dense or not out.shape or not self._is_own(out):
@@ -381,9 +373,8 @@ class _Walk:
             self.code.append(made)
             written = {o.storage.number for o in made.outputs}
             self.code += [
-                ins for _, ins, kind in group.members
-                if kind == VIEW and ins.outputs[0].storage.number in written
-            ]  # fmt: skip
+                ins for _, ins, kind in group.members if kind == VIEW and ins.outputs[0].storage.number in written
+            ]
         self.code += group.waiting
 
     def _outs(self, group: _Group) -> list[int]:

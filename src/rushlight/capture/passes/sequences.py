@@ -13,13 +13,7 @@ from ...operators.pointwise.arithmetic import add_op, mul_op
 from ...operators.pointwise.unary import neg
 from ...operators.shape.join import cat_op
 from ...operators.shape.windows import unwindow
-from ..joined.sequences import (
-    ATTENTION_GRAD_CAT,
-    EMBEDDING_ADD,
-    EMBEDDING_GRAD_ADD,
-    MASKED_GRAD_CAT,
-    ROTARY,
-)
+from ..joined.sequences import ATTENTION_GRAD_CAT, EMBEDDING_ADD, EMBEDDING_GRAD_ADD, MASKED_GRAD_CAT, ROTARY
 from ..program.instructions import Instruction
 from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot

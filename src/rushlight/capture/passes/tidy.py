@@ -94,18 +94,14 @@ def fold_constants(program: Program) -> Program:
             continue
         given = [i for i in inputs if i.__class__ is Slot]
         cls = given[0].array.__class__ if given else _array_type(ins.outputs[0])
-        out = run(
-            ins.kernel, cls, [i.array if i.__class__ is Slot else i for i in inputs], ins.attrs
-        )
+        out = run(ins.kernel, cls, [i.array if i.__class__ is Slot else i for i in inputs], ins.attrs)
         for old, array in zip(ins.outputs, out if ins.several else (out,)):
             number = next(numbers)
             if ins.is_view:  # of memory that is there already, however large
                 renaming.slots[old.number] = _folded(number, given[0].storage, array)
                 continue
             cls = _array_type(old)
-            kept: Any = (
-                array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)
-            )
+            kept: Any = array if array.__class__ is cls else devices.backend_of_type(cls).asarray(array)
             storage = Storage(number, CONSTANT, kept.nbytes, "folded", kept)
             storage.device = old.storage.device
             renaming.add(old, _folded(number, storage, kept))

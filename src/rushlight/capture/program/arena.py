@@ -31,9 +31,7 @@ def plan(spans: Spans, sizes: dict[int, int], align: int = ALIGN) -> tuple[dict[
     return best
 
 
-def _place(
-    order: list[int], spans: Spans, sizes: dict[int, int], align: int
-) -> tuple[dict[int, int], int]:
+def _place(order: list[int], spans: Spans, sizes: dict[int, int], align: int) -> tuple[dict[int, int], int]:
     """Each buffer in turn at the lowest place that is free from its first moment to its last."""
     placed: list[tuple[int, int, int, int]] = []  # offset, end, first, last; by offset
     offsets: dict[int, int] = {}

@@ -130,9 +130,7 @@ class Functional:
     def _write(self, ins: Instruction, inputs: tuple, arrays: list[Any], depends: bool) -> None:
         copies: dict[int, Any] = {}  # by slot: constants are never changed
         if not depends:
-            copies = {
-                s.number: copy_as_it_lies(self.values[self._value_of(s)].array) for s in ins.writes
-            }
+            copies = {s.number: copy_as_it_lies(self.values[self._value_of(s)].array) for s in ins.writes}
             given = [copies.get(getattr(s, "number", -1), a) for s, a in zip(ins.inputs, arrays)]
             run(ins.kernel, array_type(ins.writes[0].storage.device), given, ins.attrs, alone=True)
         numbers = [self._add(s, copies.get(s.number)) for s in ins.writes]
@@ -145,9 +143,7 @@ class Functional:
         view = self.views.get(slot.number)
         if view is None:
             if slot.nbytes != slot.storage.nbytes:
-                raise Unclear(
-                    "a part of a tensor is written in place by a way that is not understood"
-                )
+                raise Unclear("a part of a tensor is written in place by a way that is not understood")
             self.versions[slot.storage.number] = self.versions.get(slot.storage.number, 0) + 1
             self._is(slot, number)
             return

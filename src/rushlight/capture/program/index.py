@@ -136,16 +136,15 @@ class Index:
         ins = self.code[at]
         if ins is None or not ins.is_view:
             return False
-        return all(
-            self._leads_to(self.place[r], gone) for s in ins.outputs for r in self.readers(s)
-        ) and not any(s.number in self.handed for s in ins.outputs)
+        return all(self._leads_to(self.place[r], gone) for s in ins.outputs for r in self.readers(s)) and not any(
+            s.number in self.handed for s in ins.outputs
+        )
 
     # -- replacing --------------------------------------------------------------------------------
 
     def replace(
-        self, old: Sequence[Instruction], made: Mapping[int, Instruction],
-        beside: Sequence[Instruction] = (),
-    ) -> bool:  # fmt: skip
+        self, old: Sequence[Instruction], made: Mapping[int, Instruction], beside: Sequence[Instruction] = ()
+    ) -> bool:
         """Put the instructions `made`, by their places, where `old` were; False, and no change, where results could differ.
 
         `beside` are instructions that stay, and that read the same values as the new ones.
@@ -203,9 +202,7 @@ class Index:
         readers = [self.place[r] for r in self.readers(slot)]
         return slot.number in self.handed or not all(self._leads_to(r, gone) for r in readers)
 
-    def _reads_alike(
-        self, slot: Slot, at: int, gone: set[int], known: set[int], remade: dict[int, int]
-    ) -> bool:
+    def _reads_alike(self, slot: Slot, at: int, gone: set[int], known: set[int], remade: dict[int, int]) -> bool:
         """Whether a slot has at this place the value that the parts read."""
         if slot.number in remade:
             return remade[slot.number] < at

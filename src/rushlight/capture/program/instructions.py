@@ -75,19 +75,13 @@ class Program:
     """Instructions in order, and the slots the outside sees."""
 
     def __init__(
-        self,
-        instructions: list[Instruction],
-        arguments: list[Slot],
-        results: list[Slot],
-        device: str = "cpu",
+        self, instructions: list[Instruction], arguments: list[Slot], results: list[Slot], device: str = "cpu"
     ) -> None:
         self.instructions = instructions
         self.arguments = arguments  # one per tensor argument; a slot may never be read
         self.results = results  # what the caller receives, gradients included
         self.device = device
-        self.handed = len(
-            results
-        )  # how many of them the call itself returns; backward() gives the rest
+        self.handed = len(results)  # how many of them the call itself returns; backward() gives the rest
         self.exact = False  # whether results have the bits of eager calls
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
         self.origin: dict[str, str] = {}  # kernel -> the pass that made it

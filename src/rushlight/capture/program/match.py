@@ -131,9 +131,7 @@ def _apply(index: Index, r: Rule, start: Instruction, force: bool) -> None:
                 return
 
 
-def _try(
-    index: Index, r: Rule, match: dict[str, Instruction | None], made: Any, force: bool
-) -> bool:
+def _try(index: Index, r: Rule, match: dict[str, Instruction | None], made: Any, force: bool) -> bool:
     found = {name: ins for name, ins in match.items() if ins is not None}
     old = [ins for name, ins in found.items() if not r.parts[name].stays]
     new = [made] if made.__class__ is Instruction else list(made.values())
@@ -143,14 +141,12 @@ def _try(
     beside = [ins for name, ins in found.items() if r.parts[name].stays]
     if made.__class__ is not Instruction:
         return _put(index, old, {found[name]: ins for name, ins in made.items()}, beside)
-    return any(
-        _put(index, old, {at: made}, beside) for at in sorted(old, key=index.place.__getitem__)
-    )
+    return any(_put(index, old, {at: made}, beside) for at in sorted(old, key=index.place.__getitem__))
 
 
 def _put(
     index: Index, old: list[Instruction], made: Mapping[Instruction, Instruction], beside: list[Instruction]
-) -> bool:  # fmt: skip
+) -> bool:
     """Let instructions stand where parts stood, and say that they come from the same lines."""
     for part, ins in made.items():
         ins.line = ins.line or part.line
@@ -176,9 +172,7 @@ def _matches(index: Index, r: Rule, start: Instruction) -> Iterator[dict[str, In
     yield from go(1, {todo[0][0]: start})
 
 
-def _candidates(
-    index: Index, part: Part, found: dict[str, Instruction | None]
-) -> Iterator[Instruction]:
+def _candidates(index: Index, part: Part, found: dict[str, Instruction | None]) -> Iterator[Instruction]:
     taken = set(found.values())
     for at, slot in _values(index, part, found):
         options = index.makers(slot) if part.makes else [*index.readers(slot, part.whole_views)]
@@ -190,17 +184,11 @@ def _candidates(
                 if not any(is_value(i, slot, part.whole_views) for i in given):
                     continue
             here = index.place[ins]
-            if not (
-                index.is_written(slot, here + 1, at)
-                if part.makes
-                else index.is_changed(slot, at, here)
-            ):
+            if not (index.is_written(slot, here + 1, at) if part.makes else index.is_changed(slot, at, here)):
                 yield ins
 
 
-def _values(
-    index: Index, part: Part, found: dict[str, Instruction | None]
-) -> Iterator[tuple[int, Slot]]:
+def _values(index: Index, part: Part, found: dict[str, Instruction | None]) -> Iterator[tuple[int, Slot]]:
     """The values from which a part can be found, each with the place where it is known."""
     for alternatives in part.of:
         known = [(text, found.get(re.split("[.<]", text)[0])) for text in alternatives.split("|")]
@@ -237,9 +225,7 @@ def other(ins: Instruction, x: Slot) -> Slot | None:
     return beside if beside.__class__ is Slot and not ins.attrs else None
 
 
-def joined(
-    kernel: Any, inputs: Sequence[Any], attrs: dict[str, Any], outputs: Sequence[Slot]
-) -> Instruction:
+def joined(kernel: Any, inputs: Sequence[Any], attrs: dict[str, Any], outputs: Sequence[Slot]) -> Instruction:
     """An instruction that stands for several; it answers a tuple where it has several results."""
     outs = tuple(outputs)
     return Instruction(kernel, tuple(inputs), attrs, outs, (), "", len(outs) > 1)

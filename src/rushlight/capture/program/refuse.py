@@ -28,9 +28,7 @@ def within(a: Any, size: int) -> bool:
     return a.size == 0 or (int(a.min()) >= 0 and int(a.max()) < size)
 
 
-def positions(
-    kernel: Kernel, operands: Sequence[Any], attrs: dict[str, Any]
-) -> list[tuple[int, int]] | None:
+def positions(kernel: Kernel, operands: Sequence[Any], attrs: dict[str, Any]) -> list[tuple[int, int]] | None:
     """Operands of a kernel that hold positions, and how many there are; None where a mask is among them."""
     held = kernel.facts.positions
     found = [] if held is None else held.places(operands, attrs)
@@ -38,24 +36,17 @@ def positions(
 
 
 def _all_within(
-    places: tuple[tuple[int, int], ...],
-    ignored: str,
-    arrays: Sequence[Any],
-    attrs: dict[str, Any],
+    places: tuple[tuple[int, int], ...], ignored: str, arrays: Sequence[Any], attrs: dict[str, Any]
 ) -> bool:
     """Whether operands lie below their sizes, or are ignored (in C, where none is ignored: `native/bind.c`)."""
     for i, size in places:
         a = arrays[i]
-        if not within(a, size) and (
-            not ignored or not size or not within(a[a != attrs.get(ignored, -100)], size)
-        ):
+        if not within(a, size) and (not ignored or not size or not within(a[a != attrs.get(ignored, -100)], size)):
             return False
     return True
 
 
-def look_of(
-    kernel: Kernel, arrays: Sequence[Any], call: tuple[Sequence[Any], dict]
-) -> tuple | None:
+def look_of(kernel: Kernel, arrays: Sequence[Any], call: tuple[Sequence[Any], dict]) -> tuple | None:
     """The check of values that a kernel on the CPU needs before it may wait, or None.
 
     It is an operand, a function of arrays and attributes, and maybe which operands have to lie below which numbers. What
@@ -199,9 +190,7 @@ class Checks:
                 self._note(ins, operands, given, written)
             written.update([s.storage.number for s in ins.writes])
 
-    def _note(
-        self, ins: Instruction, operands: tuple[int, ...], given: dict[int, int], written: set[int]
-    ) -> None:
+    def _note(self, ins: Instruction, operands: tuple[int, ...], given: dict[int, int], written: set[int]) -> None:
         found: dict[int, tuple[int | None, Any]] = {}
         for i in operands:
             where = ins.inputs[i]

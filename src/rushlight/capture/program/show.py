@@ -66,8 +66,7 @@ def _summary(program: Program) -> list[str]:
     passes = ", ".join(f"{name} {n}" for name, n in program.history)
     return [
         f"{len(program)} instructions on {program.device} ({passes})",
-        f"moves {_bytes(program.bytes_moved())}, at least {_bytes(program.least_bytes())}; "
-        f"makes {_bytes(made)}",
+        f"moves {_bytes(program.bytes_moved())}, at least {_bytes(program.least_bytes())}; makes {_bytes(made)}",
         *_memory(program),
     ]
 
@@ -89,8 +88,7 @@ def _memory(program: Program) -> list[str]:
     for storage in alive[:_NAMED]:
         i, ins, s = makers[storage.number]
         lines.append(
-            f"  {_bytes(storage.nbytes)}  {s.name} {_kind(s)} by {ins.name} at {i}, "
-            f"{os.path.basename(ins.line)}"
+            f"  {_bytes(storage.nbytes)}  {s.name} {_kind(s)} by {ins.name} at {i}, {os.path.basename(ins.line)}"
         )
     return lines
 
@@ -203,10 +201,7 @@ def _arrows(program: Program) -> list[str]:
             if start is not None and start < at - 1:
                 a, b = _y(start) + 11, _y(at) + 11
                 bend = max(2, _LEFT - 4 - (at - start))
-                found.append(
-                    f'<path d="M{_LEFT},{a} C{bend},{a} {bend},{b} {_LEFT},{b}" fill="none" '
-                    'stroke="#aaa"/>'
-                )
+                found.append(f'<path d="M{_LEFT},{a} C{bend},{a} {bend},{b} {_LEFT},{b}" fill="none" stroke="#aaa"/>')
         for s in ins.outputs:
             maker[s.number] = at
     return found

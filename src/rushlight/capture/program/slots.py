@@ -21,13 +21,9 @@ class Storage:
     `made` is written by the program itself.
     """
 
-    __slots__ = (
-        "array", "device", "fed", "kind", "label", "nbytes", "number", "rewritten", "saved"
-    )  # fmt: skip
+    __slots__ = ("array", "device", "fed", "kind", "label", "nbytes", "number", "rewritten", "saved")
 
-    def __init__(
-        self, number: int, kind: str, nbytes: int, label: str = "", array: Any = None
-    ) -> None:
+    def __init__(self, number: int, kind: str, nbytes: int, label: str = "", array: Any = None) -> None:
         self.number = number
         self.kind = kind
         self.nbytes = nbytes
@@ -142,12 +138,7 @@ def overlap(a: Span, b: Span) -> bool:
 
 def apart(spans: Mapping[int, Span], written: Collection[int]) -> bool:
     """Whether memory that is written has no bytes in common with any other; what counts as one has one key."""
-    return not any(
-        i != j and overlap(spans[i], span)
-        for i in written
-        if i in spans
-        for j, span in spans.items()
-    )
+    return not any(i != j and overlap(spans[i], span) for i in written if i in spans for j, span in spans.items())
 
 
 def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:

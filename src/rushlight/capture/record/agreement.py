@@ -65,9 +65,7 @@ class Agreement:
 
     def _macro(self, first: Recorder, second: Recorder, at: int) -> bool:
         a, b = first.macros[at], second.macros[at]
-        return (a.start, a.end) == (b.start, b.end) and b.agrees(
-            a, lambda y, x: self.operand(x, y) is None
-        )
+        return (a.start, a.end) == (b.start, b.end) and b.agrees(a, lambda y, x: self.operand(x, y) is None)
 
     def _operands(self, a: Instruction, b: Instruction) -> str | None:
         if not same(a.attrs, b.attrs) or len(a.inputs) != len(b.inputs):

@@ -47,17 +47,13 @@ class Backward:
         # Derivatives of users' own that are a part of it, and their code.
         self.own: list[tuple[Any, Any, Any]] = []
         _refuse_hooks([current_edge(t)[0] for _, t in live], edges, self.own)
-        rec.instructions.append(
-            Instruction(HAND_OVER, tuple(recording.result_slots), {}, (), (), "the return")
-        )
+        rec.instructions.append(Instruction(HAND_OVER, tuple(recording.result_slots), {}, (), (), "the return"))
         self.handed = len(recording.result_slots)
         roots = [live[i][1] for i in self.used]
         seeds = [t.detach().new_ones(t._a.shape) for t in roots]
         self.seeds = [rec.add_argument(s._a) for s in seeds]
         with inside(rec), listening(rec), nothing_reused():
-            grads = down_to(
-                edges, [current_edge(t) for t in inner], [current_edge(t) for t in roots], seeds
-            )
+            grads = down_to(edges, [current_edge(t) for t in inner], [current_edge(t) for t in roots], seeds)
         self.targets: list[Tensor] = []
         self.others: list[Tensor] = []  # what a pass from other results may come to
         below = nodes_below([current_edge(t)[0] for _, t in live])
@@ -101,9 +97,7 @@ def _stamps(recording: Any, nodes: list[Node]) -> list[tuple[str, Any, str]]:
     return found
 
 
-def down_to(
-    ends: Sequence, inner: Sequence, roots: Sequence, seeds: Sequence, create_graph: bool = False
-) -> list:
+def down_to(ends: Sequence, inner: Sequence, roots: Sequence, seeds: Sequence, create_graph: bool = False) -> list:
     """The gradients that a backward pass brings to `ends`; it touches no `.grad` and frees nothing.
 
     The nodes that made tensor arguments (`inner`) lose their own inputs meanwhile: what lies before the call is
@@ -115,11 +109,7 @@ def down_to(
         node.edges = ()
     try:
         found = tape.backward(
-            list(zip(roots, seeds)),
-            keep_graph=True,
-            create_graph=create_graph,
-            inputs=ends,
-            accumulate=False,
+            list(zip(roots, seeds)), keep_graph=True, create_graph=create_graph, inputs=ends, accumulate=False
         )
     finally:
         here.uses = uses

@@ -22,16 +22,7 @@ from ...base.garbage import collector_waits
 from ...base.locks import new_lock
 from ...core.tensor import Tensor
 from ..state.kinds import isinstance_of
-from ..state.known import (
-    BELOW,
-    PLAIN_BUILTINS,
-    REFLECTIVE,
-    TENSOR_SECRETS,
-    is_driver,
-    is_ours,
-    may_call,
-    may_enter,
-)
+from ..state.known import BELOW, PLAIN_BUILTINS, REFLECTIVE, TENSOR_SECRETS, is_driver, is_ours, may_call, may_enter
 
 _PACKAGE = __name__.partition(".")[0] + "."
 _RUNTIME = _PACKAGE + "runtime."
@@ -41,9 +32,7 @@ _LEANED_ON = frozenset((
 ).split())  # fmt: skip
 _LIBRARY = ("<frozen ", os.path.dirname(os.__file__) + os.sep)
 _ABSTRACT = frozenset(("abc", "collections.abc", "_collections_abc", "typing", "numbers"))
-_CHECKS = frozenset(
-    ("__subclasshook__", "__instancecheck__", "__subclasscheck__", "_check_methods", "_proto_hook")
-)
+_CHECKS = frozenset(("__subclasshook__", "__instancecheck__", "__subclasscheck__", "_check_methods", "_proto_hook"))
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 
 
@@ -53,9 +42,7 @@ _BEGINS_LATE = sys.version_info >= (3, 12)
 
 # Python 3.12 crashes when two threads are told of every instruction: there, one at a time is.
 _ONE_AT_A_TIME = sys.version_info[:2] == (3, 12)
-_PATIENCE = (
-    5.0  # seconds: the other thread may itself wait for this one, which then goes on unrecorded
-)
+_PATIENCE = 5.0  # seconds: the other thread may itself wait for this one, which then goes on unrecorded
 _turn = new_lock()
 
 
@@ -153,9 +140,7 @@ class Watching:
         self.ours: dict[CodeType, bool] = {}
         self.locals: dict[CodeType, Any] = {}
         self.acting: set[int] = set()  # frames of the standard library that trusted code called
-        self.below: set[int] = (
-            set()
-        )  # frames of kernels and drivers: whatever they do, a replay does it, too
+        self.below: set[int] = set()  # frames of kernels and drivers: whatever they do, a replay does it, too
 
     def __enter__(self) -> Watching:
         self.before = sys.gettrace(), sys.getprofile()
@@ -181,9 +166,7 @@ class Watching:
         if self.stopped:
             pass
         elif sys.gettrace() != self._trace or sys.getprofile() != self._profile:
-            self.seen.complete = (
-                False  # a debugger took over in the middle, or another thread has the turn
-            )
+            self.seen.complete = False  # a debugger took over in the middle, or another thread has the turn
         else:
             sys.settrace(self.before[0])
             sys.setprofile(self.before[1])
@@ -234,9 +217,7 @@ class Watching:
             if back is not None and not self.is_ours(back):
                 self.seen.abstract = True
                 self._protocol(frame.f_locals, back)
-            self.acting.add(
-                id(frame)
-            )  # what classes an abstract class takes in: asked once, then remembered
+            self.acting.add(id(frame))  # what classes an abstract class takes in: asked once, then remembered
             return None
         if back is not None and self.is_ours(back) and back is not self.start:
             if id(back) in self.below or _is_below(back):
@@ -345,11 +326,7 @@ def _may_act(frame: FrameType) -> bool:
 
 def _is_weak_callback(module: str | None, code: CodeType) -> bool:
     """What weak tables do when something dies, in the middle of whatever runs just then."""
-    return module in ("weakref", "_weakrefset") and code.co_name in (
-        "remove",
-        "_remove",
-        "__call__",
-    )
+    return module in ("weakref", "_weakrefset") and code.co_name in ("remove", "_remove", "__call__")
 
 
 def _named(function: Any) -> str:

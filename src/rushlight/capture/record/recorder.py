@@ -195,9 +195,7 @@ class Recorder:
 
     # -- listening ------------------------------------------------------------------------------
 
-    def __call__(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
+    def __call__(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]) -> Any:
         with self.rule.quiet:
             instead = self.rule.meets(self, kernel, arrays, attrs)
             if instead is not None:
@@ -224,9 +222,7 @@ class Recorder:
         """Slots for arrays, looked up before the kernel can change any."""
         return tuple([self.slot_of(a) if is_array(a) else a for a in arrays])
 
-    def note(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, inputs: tuple, out: Any, line: str
-    ) -> None:
+    def note(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict, inputs: tuple, out: Any, line: str) -> None:
         """Write down one call of a kernel."""
         places = kernel.mutates
         if callable(places):
@@ -331,9 +327,7 @@ def user_line() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
-        typed = (
-            name == "__main__"
-        )  # at a prompt, as "<stdin>"; code that was made has such names, too
+        typed = name == "__main__"  # at a prompt, as "<stdin>"; code that was made has such names, too
         if not name.startswith(_HERE) and (typed or not file.startswith("<")):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back

@@ -40,12 +40,7 @@ class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
     def __init__(
-        self,
-        fn: Callable,
-        args: tuple,
-        kwargs: dict,
-        seen: Seen | None = None,
-        used: frozenset[int] | None = None,
+        self, fn: Callable, args: tuple, kwargs: dict, seen: Seen | None = None, used: frozenset[int] | None = None
     ) -> None:
         self.used = used  # results that callers differentiate, by their order; None: not known yet
         self.fn, self.args, self.kwargs = fn, args, kwargs
@@ -195,9 +190,7 @@ class Recording:
         rec = self.recorder
         self.result_slots: list[Slot] = []
         self._describe_results()
-        self.exit_grads = [
-            self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)
-        ]
+        self.exit_grads = [self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)]
         grads = zip(self.given[len(self.tensors) :], self.grad_versions)
         versions = [*self.versions, *[(t, v) for t, v in grads if t is not None]]
         self.bumps = [(t, t._version - v) for t, v in versions if t._version != v]
@@ -228,17 +221,13 @@ class Recording:
             self.leaf_makers.append(self._describe(value))
         given = [reading_of(v) for v in found]
         for reading in self.recorder.readings:
-            if not any(
-                r is reading for r in given
-            ):  # a function of C between here and there took it
+            if not any(r is reading for r in given):  # a function of C between here and there took it
                 reading.used("item()")
         kept = tree.containers(self.result)
         if any(isinstance_of(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
             self.recorder.complain("returns a dict with tensors for keys", "its return")
         lists = [id(v) for v in kept]
-        if len(set(lists)) != len(lists) or any(
-            n in self.lists or n in self.watch.objects for n in lists
-        ):
+        if len(set(lists)) != len(lists) or any(n in self.lists or n in self.watch.objects for n in lists):
             self.recorder.complain("returns a list or dict that is elsewhere, too,", "its return")
 
     def _is_made(self, t: Tensor) -> bool:
@@ -287,11 +276,7 @@ class Recording:
             return self._describe_tensor(value)
         reading = reading_of(value)
         if reading is not None:
-            return (
-                "number",
-                self.add_result(reading.slot),
-                float if isinstance(value, float) else int,
-            )
+            return ("number", self.add_result(reading.slot), float if isinstance(value, float) else int)
         if is_array(value):
             self.recorder.complain("returns a NumPy array", "its return")
         return ("value", value)
@@ -321,12 +306,8 @@ class Recording:
             return None
         given = [("argument", i, t) for i, t in enumerate(self.tensors)]
         held = [("same", t, t) for t in self.watch.held]
-        owners = list(
-            {id(o[2]): o for o in reversed((*given, *held)) if o[2]._ver is cell}.values()
-        )
-        if (
-            len(owners) > 1
-        ):  # views of one tensor have one counter; in another call they may have two
+        owners = list({id(o[2]): o for o in reversed((*given, *held)) if o[2]._ver is cell}.values())
+        if len(owners) > 1:  # views of one tensor have one counter; in another call they may have two
             here_at = reach(value._a)
             owners = [o for o in owners if overlap(here_at, reach(o[2]._a))]
             if len(owners) != 1:
@@ -377,17 +358,13 @@ class Recording:
         touched = {s.number for ins in self.recorder.instructions for s in ins.reads}
         slots = self.recorder.arguments[len(self.tensors) :]
         self.added_to = [
-            (t, len(self.tensors) + i)
-            for i, (t, s) in enumerate(zip(self.with_grad, slots))
-            if s.number in touched
+            (t, len(self.tensors) + i) for i, (t, s) in enumerate(zip(self.with_grad, slots)) if s.number in touched
         ]
         used = {id(t) for t, _ in self.added_to}
         # Functions of ours that look at gradients say so in their names, whatever a script calls them.
         watch = self.watch
         values = [row[-1] for row in (*watch.rows, *watch.cells.values())]
-        called = [
-            getattr(fn, "__name__", "") for fn in values if issubclass(type(fn), FunctionType)
-        ]
+        called = [getattr(fn, "__name__", "") for fn in values if issubclass(type(fn), FunctionType)]
         asked = [name for _, names in watch.asked.values() for name in names]  # by getattr
         names = (*watch.mentioned, *called, *asked)
         asks = bool(watch.optimizers) or any("grad" in n for n in names)
@@ -462,10 +439,7 @@ def _look_of(t: Tensor) -> tuple:
 
 def _numbers(o: Any) -> list:
     """The numbers among an optimiser's options: a step must not change them."""
-    return [
-        {k: v for k, v in g.items() if isinstance(v, (int, float)) or isinstance(v, tuple)}
-        for g in o.param_groups
-    ]
+    return [{k: v for k, v in g.items() if isinstance(v, (int, float)) or isinstance(v, tuple)} for g in o.param_groups]
 
 
 def check(recording: Recording) -> None:

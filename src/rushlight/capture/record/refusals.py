@@ -78,10 +78,7 @@ def _may_raise(recorder: Recorder, kernel: Kernel, arrays: Sequence[Any]) -> boo
     if operands is None:
         return may_refuse(kernel, arrays, "cpu")
     inputs = recorder.inputs_of(arrays)
-    return any(
-        s.kind == MADE or s.number in recorder.bounds.written
-        for s in (inputs[i].storage for i in operands)
-    )
+    return any(s.kind == MADE or s.number in recorder.bounds.written for s in (inputs[i].storage for i in operands))
 
 
 def _left_traces(recorder: Recorder) -> bool:
@@ -159,13 +156,11 @@ def _may_ask(name: str, kept: dict[str, Any]) -> bool:
         return True
     if name in kept:
         return type(kept[name]) in (*PLAIN, Tensor, Size)
-    return not name.startswith("_") and name[-1] != "_" and name not in _NOT and hasattr(Tensor, name)  # fmt: skip
+    return not name.startswith("_") and name[-1] != "_" and name not in _NOT and hasattr(Tensor, name)
 
 
 @contextmanager
-def graphs_end_at(
-    tensors: Sequence[Tensor], arguments: Sequence[Tensor], recorder: Any
-) -> Iterator[None]:
+def graphs_end_at(tensors: Sequence[Tensor], arguments: Sequence[Tensor], recorder: Any) -> Iterator[None]:
     """Complain when a derivative arrives at a result of an earlier graph, or at an argument with hooks of the user."""
     entries = {id(t): t for t in tensors if role(t) in (RESULT, PART)}
     entries.update({id(t): t for t in arguments if role(t) == HOOKED})

@@ -65,9 +65,7 @@ class ReplayNode(Node):
         "versions",
     )
 
-    def __init__(
-        self, replay: Replay, instance: Any, edges: Sequence, saved: tuple, given: Any, stamps: list
-    ) -> None:
+    def __init__(self, replay: Replay, instance: Any, edges: Sequence, saved: tuple, given: Any, stamps: list) -> None:
         super().__init__(edges)
         self.replay = replay
         self.instance = instance
@@ -75,9 +73,7 @@ class ReplayNode(Node):
         self.n_outputs = len(replay.backward.outputs)
         self.versions = [(t, t._version) for t in replay.lasting]
         self.stamps = stamps  # (counter, version, words) of what the graph would have saved
-        self.late: list[
-            tuple[int, Any]
-        ] = []  # arguments that the backward half reads, and their memory
+        self.late: list[tuple[int, Any]] = []  # arguments that the backward half reads, and their memory
         self.spent = False
         self.given = given  # what `Remaking.note` said of the call
         self.graph: Any = None  # what the function made: the edges of its results
@@ -172,9 +168,7 @@ class ReplayNode(Node):
         if self.spent:
             return True
         replay, mine = self.replay, self.instance
-        seeds = [
-            1 if gs is None else None if gs[i] is None else gs[i]._a for i in replay.backward.used
-        ]
+        seeds = [1 if gs is None else None if gs[i] is None else gs[i]._a for i in replay.backward.used]
         with replay.lock:
             other = replay._free(most=None)
             other.fill_all([array for _, array, _ in self.given[1]])

@@ -18,18 +18,7 @@ from ..outlets import Counters, Gradients
 from ..passes import again, optimise
 from ..path import Path
 from ..program.refuse import Checks
-from ..program.slots import (
-    ARGUMENT,
-    CONSTANT,
-    MADE,
-    STATE,
-    Slot,
-    Storage,
-    apart,
-    reach,
-    touches,
-    window,
-)
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, apart, reach, touches, window
 from ..record.recorder import CannotCapture, WrongKernel
 from ..record.recording import Recording
 from ..state import tree
@@ -97,8 +86,7 @@ class Replay(Path):
             self._note_late_reads(r)
             self.remade = Remaking(self, r)
             self.reached = [
-                (None if id(t) in held else places[id(t)], t)
-                for t in (*r.backward.targets, *r.backward.others)
+                (None if id(t) in held else places[id(t)], t) for t in (*r.backward.targets, *r.backward.others)
             ]
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i, _ in self.grads if i is not None}
@@ -183,14 +171,10 @@ class Replay(Path):
         for slot in kept.values():
             root, (low, span_bytes) = slot.storage.array, slot.extent()
             start = data_pointer(root) + slot.offset + low
-            near = {
-                id(s): span for s, span in zip(slots, r.reaches) if s.storage is not slot.storage
-            }
+            near = {id(s): span for s, span in zip(slots, r.reaches) if s.storage is not slot.storage}
             near[id(slot)] = (root.__class__, start, start + span_bytes)
             if not apart(near, {id(slot)} if slot.number in written else changed):
-                raise SharedArguments(
-                    "it changes memory that an argument shares with what the function keeps"
-                )
+                raise SharedArguments("it changes memory that an argument shares with what the function keeps")
 
     def _way(self, slot: Slot, r: Recording) -> Any:
         """How a result leaves the program: None as it is, or what must be done to it."""
@@ -414,9 +398,7 @@ class Replay(Path):
             return on_base(t, self._tensor(at, outs, tensors, quiet), *window[1:])
         if label is not None:
             if self.spent.hooks or self.spent.pre_hooks:
-                self.spent = self._spent_node(
-                    self.makers[0]
-                )  # somebody hung a hook on an earlier result
+                self.spent = self._spent_node(self.makers[0])  # somebody hung a hook on an earlier result
             t._edge = (self.spent, 0)
         return t
 
@@ -430,11 +412,7 @@ class Replay(Path):
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
         leaves = Leaves(self, outs, tensors, node)
         if node is not None:
-            node.stamps += [
-                leaves.stamp(of, words)
-                for kind, of, words in self.backward.stamps
-                if kind == "place"
-            ]
+            node.stamps += [leaves.stamp(of, words) for kind, of, words in self.backward.stamps if kind == "place"]
         if self.shape is None:
             return leaves.make(0)
         places = itertools.count()

@@ -128,7 +128,7 @@ class Timed:
     """A lowered program whose runs are timed; a CPU's kernel by kernel, a GPU's as a whole."""
 
     def __init__(self, low: Any, name: str, watchers: list[Any]) -> None:
-        self.low, self.name, self.watchers = low.watched() if hasattr(low, "watched") else low, name, watchers  # fmt: skip
+        self.low, self.name, self.watchers = low.watched() if hasattr(low, "watched") else low, name, watchers
         self.left_traces, self.arguments = self.low.left_traces, self.low.arguments
 
     def run(self) -> Any:

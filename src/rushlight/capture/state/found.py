@@ -26,12 +26,8 @@ class Found:
         self.mentioned: set[str] = set()  # every name in the code
         self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes of one object each
         self.whole: set[int] = set()  # objects all of whose attributes matter, by id
-        self.reflective = (
-            False  # whether it asks for attributes of anything by other means than names
-        )
-        self.by_identity = (
-            False  # whether it asks for equal numbers or strings which of them is which
-        )
+        self.reflective = False  # whether it asks for attributes of anything by other means than names
+        self.by_identity = False  # whether it asks for equal numbers or strings which of them is which
         self.shows = False  # whether it makes text of values, which may tell names of classes
         self.raises_again = False  # whether it may raise or see an error of its caller's
         if seen is not None:
@@ -111,8 +107,8 @@ class Found:
 
 
 # Methods that tell of an object's attributes without naming them.
-TELLING = frozenset((
-    "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__", "__copy__", "__deepcopy__",
-))  # fmt: skip
+TELLING = frozenset(
+    ("__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__", "__copy__", "__deepcopy__")
+)
 # Methods of a class that see every name; in the code they are calls of super().
 _WHOLE = frozenset(("__getattribute__", "__setattr__", "__delattr__"))

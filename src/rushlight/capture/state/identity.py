@@ -39,9 +39,7 @@ class Identity:
         if order_of(now) != self.order:
             return False
         own = self.own
-        return all(
-            a is b or (id(a) not in own and id(b) not in own) for a, b in zip(now, self.recorded)
-        )
+        return all(a is b or (id(a) not in own and id(b) not in own) for a, b in zip(now, self.recorded))
 
 
 def _is_nan(value: Any) -> bool:

@@ -45,9 +45,7 @@ def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     return not apart(spans, spans)
 
 
-PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET, PART = range(
-    8
-)  # roles of a tensor in autograd
+PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET, PART = range(8)  # roles of a tensor in autograd
 
 
 def role(t: Tensor) -> int:
@@ -99,14 +97,9 @@ def like_these(tensors: Sequence[Tensor]) -> Callable[[tuple], bool] | None:
         scope[f"k{i}"] = t.__class__
         lines.append(f"    if t{i}.__class__ is not k{i} or t{i}.__dict__: return False")
         lines.append(f"    a{i} = t{i}._a")
-        parts.append(
-            f"a{i}.__class__ is c{i} and a{i}.shape == s{i} and a{i}.dtype is d{i} "
-            f"and a{i}.strides == r{i}"
-        )
+        parts.append(f"a{i}.__class__ is c{i} and a{i}.shape == s{i} and a{i}.dtype is d{i} and a{i}.strides == r{i}")
         plain = t._edge is None and t._ext is None
-        parts.append(
-            f"t{i}._edge is None and t{i}._ext is None" if plain else f"role(t{i}) == {role(t)}"
-        )
+        parts.append(f"t{i}._edge is None and t{i}._ext is None" if plain else f"role(t{i}) == {role(t)}")
         parts.extend(f"a{i} is not a{j}" for j in range(i))
     names = ", ".join(f"t{i}" for i in range(len(tensors)))
     variables = ", ".join(f"{n}={n}" for n in scope)

@@ -247,10 +247,7 @@ def group_shape(o: Any) -> list[list]:
     """An optimiser's options, as far as they decide which kernels run: numbers by being zero."""
     told = getattr(type(o), "in_kernels", ())  # those whose values kernels were told for good
     return [
-        [
-            len(g["params"]),
-            *[v if k in told else option(v) for k, v in g.items() if k not in _RATES],
-        ]
+        [len(g["params"]), *[v if k in told else option(v) for k, v in g.items() if k not in _RATES]]
         for g in o.param_groups
     ]
 

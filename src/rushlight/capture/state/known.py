@@ -123,9 +123,7 @@ _SETS = frozenset((
     "set_deterministic_debug_mode", "set_printoptions",
 ))  # fmt: skip
 # Functions that set a random stream of ours: they leave no instruction.
-_SETS_STREAMS = frozenset(
-    ("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng", "seed", "set_state")
-)
+_SETS_STREAMS = frozenset(("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng", "seed", "set_state"))
 _ASKS_THE_MACHINE = frozenset(("is_available", "device_count", "is_built"))
 # Facts about a tensor's memory (address, version, sharing), which no comparison before a call can predict.
 TENSOR_SECRETS = frozenset((
@@ -187,9 +185,7 @@ def names_attributes(text: Any) -> bool:
         fields = list(Formatter().parse(text))
     except ValueError:
         return True
-    return any(
-        (field and not field.isalnum()) or (spec and "{" in spec) for _, field, spec, _ in fields
-    )
+    return any((field and not field.isalnum()) or (spec and "{" in spec) for _, field, spec, _ in fields)
 
 
 def _listed(function: Any) -> bool:
@@ -228,9 +224,7 @@ def made_by_python(cls: Any) -> bool:
     slots = [v for v in own.values() if isinstance(v, types.MemberDescriptorType)]
     explained = len(slots) + ("__weakref__" in own) + ("__dict__" in own)
     methods = (types.MethodDescriptorType, types.ClassMethodDescriptorType)
-    return extra <= 8 * explained and not any(
-        isinstance(v, methods) and v.__objclass__ is cls for v in own.values()
-    )
+    return extra <= 8 * explained and not any(isinstance(v, methods) and v.__objclass__ is cls for v in own.values())
 
 
 # Code of emulated devices, which runs wherever memory is freed: their tools add it once.

@@ -21,10 +21,7 @@ _CONSTANT = frozenset((
 
 
 # Tables of our modules that users fill.
-_REGISTRIES = {
-    "distributions.kl": ("_KL_REGISTRY",),
-    "optim.optimizer": ("_global_pre_hooks", "_global_post_hooks"),
-}
+_REGISTRIES = {"distributions.kl": ("_KL_REGISTRY",), "optim.optimizer": ("_global_pre_hooks", "_global_post_hooks")}
 
 
 class NotReady(Exception):
@@ -86,9 +83,7 @@ class Library(Found):
         for table in tables.values():
             held = {k: v for k, v in table.items() if callable(v) and not k.startswith("__")}
             home = table.get("__name__")
-            for (
-                value
-            ) in held.values():  # what a class of ours holds may be a setting of the process
+            for value in held.values():  # what a class of ours holds may be a setting of the process
                 if isinstance(value, type) and home_of(value) == home:
                     self._our_classes(value)
             for name in _REGISTRIES.get(str(home).partition(".")[2], ()):
@@ -138,9 +133,7 @@ class Library(Found):
                 member = lookup(cls, name)
                 if member is not MISSING or name in self._asked(m):
                     self._row(own, name, MISSING, f"{label}.{name}")
-                if member is not MISSING and (
-                    other_parts(member) or not (callable(member) or hasattr(member, "fget"))
-                ):
+                if member is not MISSING and (other_parts(member) or not (callable(member) or hasattr(member, "fget"))):
                     self._member(cls, name, member, f"{label}.{name}")
         self._methods(m, cls, label)
 

@@ -12,29 +12,17 @@ from typing import Any, NamedTuple
 from ...base.spelling import home_of
 
 _ATTRIBUTES = frozenset(
-    (
-        "LOAD_ATTR",
-        "LOAD_METHOD",
-        "STORE_ATTR",
-        "DELETE_ATTR",
-        "LOAD_SUPER_ATTR",
-        "LOAD_SUPER_METHOD",
-    )
+    ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD")
 )
 _KEEPS = frozenset(("COPY", "PUSH_NULL", "CACHE", "EXTENDED_ARG", "RESUME"))
 _ENDS = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD"))
-_CELLS = frozenset((
-    "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE", "STORE_DEREF", "DELETE_DEREF",
-    "LOAD_FROM_DICT_OR_DEREF",
-))  # fmt: skip
-_GLOBALS = frozenset((
-    "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS",
-))  # fmt: skip
+_CELLS = frozenset(
+    ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF")
+)
+_GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"))
 
 _TEXT = ("FORMAT_", "CONVERT_VALUE")  # f-strings
-_SHOWING = frozenset((
-    "str", "repr", "ascii", "format", "print", "__str__", "__repr__", "__format__",
-))  # fmt: skip
+_SHOWING = frozenset(("str", "repr", "ascii", "format", "print", "__str__", "__repr__", "__format__"))
 
 
 class Names(NamedTuple):
@@ -98,18 +86,14 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
             level, wanted = instructions[at - 2].argval, instructions[at - 1].argval
             imports.add((level if isinstance(level, int) else 0, ins.argval, tuple(wanted or ())))
             root = None
-        elif (
-            ins.opname == "MATCH_CLASS"
-        ):  # `case Point(x=1)`: the names stand in a constant, others in the class
+        elif ins.opname == "MATCH_CLASS":  # `case Point(x=1)`: the names stand in a constant, others in the class
             named = instructions[at - 1].argval
             loose.update(named if isinstance(named, tuple) else ("__dict__",))
             if ins.arg:
                 loose.update(("__match_args__", "__dict__"))
             root = None
         elif ins.opname not in _KEEPS:
-            by_identity |= ins.opname == "IS_OP" and (
-                ins.is_jump_target or not _is_only_one(instructions[at - 1])
-            )
+            by_identity |= ins.opname == "IS_OP" and (ins.is_jump_target or not _is_only_one(instructions[at - 1]))
             root = None
     found = Names(frozenset(paths), frozenset(loose), frozenset(imports), by_identity, shows, again)
     names = found.all

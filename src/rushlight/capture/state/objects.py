@@ -51,9 +51,7 @@ _BY_C = (*METHODS, *_DESCRIPTORS)
 # Names by which code comes to members of a class that another one hides.
 _HIDING = frozenset(("super", "mro", "__mro__", "__base__", "__bases__"))
 _PLAIN_MEMBERS = (types.FunctionType, property, staticmethod, classmethod)
-_UNBOUND = (
-    *_PLAIN_MEMBERS[:2], types.WrapperDescriptorType, types.MethodDescriptorType, *_DESCRIPTORS,
-)  # fmt: skip
+_UNBOUND = (*_PLAIN_MEMBERS[:2], types.WrapperDescriptorType, types.MethodDescriptorType, *_DESCRIPTORS)
 # What Python calls by itself: operators, conversions, protocols.
 _SPECIAL = frozenset(
     [n for cls in (object, int, float, complex, list, dict, set, type) for n in dir(cls) if n[:2] == "__"]
@@ -132,9 +130,7 @@ class Objects(Library):
         """Whether the code may look at what the type of an object, one of C, keeps in it."""
         cls = type(value)
         names = self._names(value)
-        return self._is_whole(value) or any(
-            hasattr(cls, n) and not hasattr(object, n) for n in names
-        )
+        return self._is_whole(value) or any(hasattr(cls, n) and not hasattr(object, n) for n in names)
 
     def _sequence(self, value: Any, label: str) -> None:
         if len(value) > _LONG:

@@ -68,11 +68,7 @@ class Quick:
             rest.items(rest.name(container), items)
         for _, array, before in watch.bytes:
             rest.add(f"{rest.name(look_of_array)}({rest.name(array)}) == {rest.name(before)}")
-        self.modules, self.rest, self.states = (
-            modules.function(),
-            rest.function(),
-            states.function(),
-        )
+        self.modules, self.rest, self.states = (modules.function(), rest.function(), states.function())
         self.versions, self.state_versions = modules.versions(), states.versions()
         self.code, self.code_versions = code.function(), code.versions()
         self.generation, self.state_is_known, self.code_is_known = -1, False, False
@@ -166,9 +162,7 @@ class Checks:
         """A dict as a whole."""
         self.items(self.name(table), keys)
         if values:
-            self.add(
-                f"all(map({self.name(is_)}, {self.name(table)}.values(), {self.name(values)}))"
-            )
+            self.add(f"all(map({self.name(is_)}, {self.name(table)}.values(), {self.name(values)}))")
 
     def hooks(self, node: Any, hooks: tuple) -> None:
         """A node has the hooks that it had."""

@@ -85,9 +85,7 @@ def is_container(cls: type) -> bool:
 
 
 def _adds_no_fields(cls: type) -> bool:
-    return made_by_python(cls) and not any(
-        isinstance(member, MemberDescriptorType) for member in vars(cls).values()
-    )
+    return made_by_python(cls) and not any(isinstance(member, MemberDescriptorType) for member in vars(cls).values())
 
 
 def _entries(value: Any) -> Any:
@@ -157,9 +155,7 @@ def _parts(value: Any) -> Any:
     if issubclass(cls, dict) and not isinstance(cls.__new__, FunctionType):
         base = OrderedDict if issubclass(cls, OrderedDict) else dict
         plain = cls.__basicsize__ - base.__basicsize__ <= 16 and not hasattr(cls, "__slots__")
-        known = cls.__mro__[-2] is dict and all(
-            map(_is_of_python, cls.__mro__[: cls.__mro__.index(base)])
-        )
+        known = cls.__mro__[-2] is dict and all(map(_is_of_python, cls.__mro__[: cls.__mro__.index(base)]))
         return list(base.items(value)) if plain and known else None
     return None
 

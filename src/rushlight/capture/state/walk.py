@@ -35,9 +35,7 @@ from .kinds import (
 from .names import codes, names_of
 from .objects import METHODS, Objects
 
-_LEAVES = (
-    range, slice, type(...), type(NotImplemented), np.dtype, np.number, np.bool_, np.character, np.datetime64,
-)  # fmt: skip
+_LEAVES = (range, slice, type(...), type(NotImplemented), np.dtype, np.number, np.bool_, np.character, np.datetime64)
 _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())

@@ -35,9 +35,7 @@ class Watch(Walk):
     A comparison is (what it is, how to look, what was seen); looking must give the same again.
     """
 
-    def __init__(
-        self, fn: Callable[..., Any], arguments: Iterable[Any] = (), seen: Any = None
-    ) -> None:
+    def __init__(self, fn: Callable[..., Any], arguments: Iterable[Any] = (), seen: Any = None) -> None:
         super().__init__(seen)
         self._grow(fn, list(arguments))
         self.held = [t for t, _ in self.tensors.values()]

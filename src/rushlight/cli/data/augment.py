@@ -32,16 +32,7 @@ _BINS = 31
 _LEAST_SEEN = 1 / 3  # of a box
 NOTHING = 255  # in a mask: a pixel of which nothing is known
 # Those of them that leave everything where it is.
-_COLOURS = (
-    "identity",
-    "brightness",
-    "color",
-    "contrast",
-    "sharpness",
-    "posterize",
-    "autocontrast",
-    "equalize",
-)
+_COLOURS = ("identity", "brightness", "color", "contrast", "sharpness", "posterize", "autocontrast", "equalize")
 
 
 class TrivialAugment:
@@ -64,9 +55,7 @@ class TrivialAugment:
         return _apply(name, picture, strength)
 
     def __repr__(self) -> str:
-        return (
-            "TrivialAugment()" if self.names == tuple(_SPACE) else f"TrivialAugment({self.names})"
-        )
+        return "TrivialAugment()" if self.names == tuple(_SPACE) else f"TrivialAugment({self.names})"
 
 
 def _apply(name: str, picture: PILImage, strength: float) -> Any:
@@ -150,9 +139,7 @@ def plain(size: int, fit: str) -> list[Any]:
     return [Squared(fit, size)]
 
 
-def for_photos(
-    size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0
-) -> tuple[Any, Any]:
+def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0) -> tuple[Any, Any]:
     """The transforms of photographs of any size: for training and for the test."""
     from rushlight.vision import transforms as t
 
@@ -219,7 +206,7 @@ class BoxesOver:
         return BoxesOver(_with(self.rows, seen)[some], size)
 
     def mirrored(self) -> BoxesOver:
-        return BoxesOver(_with(self.rows, [1, 0, 1, 0] + self.rows[:, [3, 2, 1, 4]] * [-1, 1, -1, 1]), self.size)  # fmt: skip
+        return BoxesOver(_with(self.rows, [1, 0, 1, 0] + self.rows[:, [3, 2, 1, 4]] * [-1, 1, -1, 1]), self.size)
 
 
 def _with(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -247,7 +234,7 @@ class Together:
         size = self.size if self.least is None else round(self.size * MARGIN)
         picture, over = squared(picture, self.fit, size), over.squared(self.fit, size)
         if self.least is not None:
-            top, left, high, wide = t.RandomResizedCrop.get_params(picture, (self.least, 1.0), (3 / 4, 4 / 3))  # fmt: skip
+            top, left, high, wide = t.RandomResizedCrop.get_params(picture, (self.least, 1.0), (3 / 4, 4 / 3))
             box, side = (left, top, left + wide, top + high), (self.size, self.size)
             picture = picture.crop(box).resize(side, Image.Resampling.BILINEAR)
             over = over.cut(box, side)
@@ -258,9 +245,7 @@ class Together:
         return self.last(picture), over
 
 
-def for_both(
-    size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0
-) -> tuple[Any, Any]:
+def for_both(size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0) -> tuple[Any, Any]:
     """The same as `for_photos`, of pictures with something over them; nothing of them is erased."""
     from rushlight.vision import transforms as t
 
@@ -269,9 +254,7 @@ def for_both(
     return Together(size, fit, kind, last), Together(size, fit, "none", last)
 
 
-def for_fixed_size(
-    size: int, kind: str, mean: tuple, std: tuple, erase: float = 0.0
-) -> tuple[Any, Any]:
+def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple, erase: float = 0.0) -> tuple[Any, Any]:
     """The transforms of a data set whose images all have the same size."""
     from rushlight.vision import transforms as t
 

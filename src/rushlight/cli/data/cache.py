@@ -94,7 +94,7 @@ class OnDisk:
         try:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--cache disk: {self.folder}: {error.strerror}; set RUSHLIGHT_CACHE") from None  # fmt: skip
+            raise UsageError(f"--cache disk: {self.folder}: {error.strerror}; set RUSHLIGHT_CACHE") from None
         self.old, self.before = self._read_index()
         self.index: dict[str, Entry] = {}
         self.order: list[Entry] = []
@@ -138,7 +138,7 @@ class OnDisk:
         except OSError as error:
             self.file.close()
             os.unlink(self.file.name)
-            raise UsageError(f"--cache disk: {error.strerror}; try --cache none or --cache memory") from None  # fmt: skip
+            raise UsageError(f"--cache disk: {error.strerror}; try --cache none or --cache memory") from None
         entry = entry._replace(offset=self.end)
         self.end += pixels.nbytes
         self.index[os.path.abspath(path)] = entry

@@ -71,8 +71,8 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
         doubted: set[str] = set()
         for i, seen in zip(order, _all(listing, order, store, side)):
             sample = listing.samples[i]
-            twice = None if isinstance(listing.inputs, Rows) else _again(sample, first, seen.entry, task)  # fmt: skip
-            problem = seen.problem or twice or _misfit(sample, seen.entry, task, side)  # fmt: skip
+            twice = None if isinstance(listing.inputs, Rows) else _again(sample, first, seen.entry, task)
+            problem = seen.problem or twice or _misfit(sample, seen.entry, task, side)
             if problem is None:
                 assert seen.entry is not None
                 first[seen.entry.digest] = sample
@@ -146,9 +146,7 @@ def _look(path: str, store: Any, side: int) -> _Seen:
     return _Seen(entry, pixels, None)
 
 
-def _again(
-    sample: Sample, first: dict[str, Sample], entry: Entry | None, task: Task
-) -> Problem | None:
+def _again(sample: Sample, first: dict[str, Sample], entry: Entry | None, task: Task) -> Problem | None:
     """The problem of a picture that was met before."""
     before = first.get(entry.digest) if entry else None
     if before is None:
@@ -232,7 +230,7 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
     """Scan what there is, split it, say what was found."""
     inputs = listing.inputs
     size, side = settings.size, 0 if inputs else kept_side(settings.size)
-    store = Contents() if inputs else make_store(settings.cache, side, len(listing.samples), listing.root)  # fmt: skip
+    store = Contents() if inputs else make_store(settings.cache, side, len(listing.samples), listing.root)
     seen = scan(listing, store, side, settings.quiet)
     if seen.problems and settings.strict:
         worst = seen.problems[0]
@@ -242,9 +240,7 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
         )
     listing, seen = _without_empty(listing, seen)
     task = KINDS[listing.task](listing.classes, noun=listing.noun)
-    parts = _split(
-        task, listing, seen.samples, settings.val_split, settings.test_split, settings.fold
-    )
+    parts = _split(task, listing, seen.samples, settings.val_split, settings.test_split, settings.fold)
     if inputs is not None:
         return _encoded(name, listing, inputs, task, seen, parts, settings)
     fit = settings.fit or augment.fit_for(seen.shapes)
@@ -268,7 +264,7 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
 
 def _encoded(
     name: str, listing: Listing, inputs: Inputs, task: Task, seen: Scan, parts: dict[str, list[int]], settings: Any
-) -> Images:  # fmt: skip
+) -> Images:
     """The parts of rows or texts; their training part alone tells how they are encoded."""
 
     def of(part: str) -> tuple[list[Any], list[Any]]:
@@ -281,12 +277,12 @@ def _encoded(
         inputs = Texts(settings.size, inputs.column, settings.model)
     inputs.learn(contents)
     task.learn(targets)
-    made = {part: Encoded(inputs.encode(of(part)[0]), *of(part), task) for part, places in parts.items() if places}  # fmt: skip
+    made = {part: Encoded(inputs.encode(of(part)[0]), *of(part), task) for part, places in parts.items() if places}
     shown = "test" if "test" in made else "val" if "val" in made else "train"
-    extra = leaks(inputs.columns, contents, targets) if isinstance(inputs, Rows) else []  # fmt: skip
+    extra = leaks(inputs.columns, contents, targets) if isinstance(inputs, Rows) else []
     if isinstance(inputs, Texts) and (line := longer(contents, inputs)):
         extra.append(line)
-    again = len({digest(c) for c in contents} & {digest(c) for c in of(shown)[0]}) if shown != "train" else 0  # fmt: skip
+    again = len({digest(c) for c in contents} & {digest(c) for c in of(shown)[0]}) if shown != "train" else 0
     if again:
         extra.append(f"{counted(again, listing.noun)} of the test in the training part, too: the numbers flatter a little.")  # fmt: skip
     counts = task.counts(targets)
@@ -318,19 +314,12 @@ def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
         f"No {task.noun} of {_named(task, names)} can be used to train on: left out, the network will not know "
         f"{'it' if len(names) == 1 else 'them'}."
     )
-    listing = listing._replace(
-        classes=[listing.classes[i] for i in sorted(there)], notes=(*listing.notes, note)
-    )
+    listing = listing._replace(classes=[listing.classes[i] for i in sorted(there)], notes=(*listing.notes, note))
     return listing, Scan(samples, seen.problems, store, [seen.shapes[i] for i in keep])
 
 
 def _split(
-    task: Task,
-    listing: Listing,
-    samples: list[Sample],
-    val: float,
-    test: float,
-    fold: str | None = None,
+    task: Task, listing: Listing, samples: list[Sample], val: float, test: float, fold: str | None = None
 ) -> dict[str, list[int]]:
     """Places of the samples by part; what the folders leave open is drawn, by name, in each group of the task.
 
@@ -341,7 +330,7 @@ def _split(
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     given = {s.part for s in samples} - {""}
     if fold and given - {"train"}:
-        raise UsageError(f"--folds draws the test parts itself, and --data {listing.root} has one already")  # fmt: skip
+        raise UsageError(f"--folds draws the test parts itself, and --data {listing.root} has one already")
     which, of = map(int, (fold or "1/1").split("/"))
     root = listing.root if os.path.isdir(listing.root) else os.path.dirname(listing.root)
     groups: dict[Any, list[int]] = {}
@@ -399,9 +388,7 @@ def _named(task: Task, names: list[str]) -> str:
     return f"{task.one if len(names) == 1 else task.many} {shown}{more}"
 
 
-def _too_few(
-    task: Task, listing: Listing, names: list[str], lost: list[int], problems: list[Problem]
-) -> str:
+def _too_few(task: Task, listing: Listing, names: list[str], lost: list[int], problems: list[Problem]) -> str:
     """What to say where too few classes are left: also why pictures were left out, where they were."""
     mine = [s.path for s in listing.samples if set(task.members(s.target)) & set(lost)]
     bad = [p for p in problems if p.path in set(mine)]
@@ -409,7 +396,7 @@ def _too_few(
     said = f"--data {listing.root}: {least}{_named(task, names)} "
     said += f"ha{'s' if len(names) == 1 else 've'} no {task.noun} that can be used"
     if bad:
-        said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
+        said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"
         if not os.path.isdir(listing.root) and all(p.kind == "missing" for p in bad):
             return (f"{said}: paths are meant from the folder of the .csv file, {os.path.dirname(os.path.abspath(listing.root))}; "
                     "where these are no pictures, --input table takes the columns for values")  # fmt: skip
@@ -417,9 +404,7 @@ def _too_few(
 
 
 def _rank(sample: Sample, root: str) -> bytes:
-    if (
-        sample.content is not None
-    ):  # what stands in a table goes by what it says, wherever it stands
+    if sample.content is not None:  # what stands in a table goes by what it says, wherever it stands
         return hashlib.sha256(repr(sample.content).encode(errors="surrogatepass")).digest()
     path = sample.path
     inside = os.path.relpath(path, root).replace(os.sep, "/")
@@ -430,20 +415,12 @@ def _rank(sample: Sample, root: str) -> bytes:
 
 
 def _notes(
-    task: Task,
-    listing: Listing,
-    parts: dict[str, Any],
-    counts: list[int],
-    problems: list,
-    store: Any,
-    settings: Any,
+    task: Task, listing: Listing, parts: dict[str, Any], counts: list[int], problems: list, store: Any, settings: Any
 ) -> list[str]:
     """Lines on what was found: counts, what was left out, imbalance, the cache."""
     lines = [*told(problems), *listing.notes]
     if listing.others:
-        lines.append(
-            f"Not looked at, because no {task.noun}: {counted(listing.others, 'other file')}."
-        )
+        lines.append(f"Not looked at, because no {task.noun}: {counted(listing.others, 'other file')}.")
     tested = {i for part in ("test", "val") if part in parts for target in parts[part].targets for i in task.members(target)}  # fmt: skip
     untested = [c for i, c in enumerate(listing.classes) if i not in tested]
     if untested and tested:

@@ -30,9 +30,7 @@ NEEDED = {
 }
 
 
-def list_pictures(
-    path: str, task: str | None = None, target: str | None = None, reads: str | None = None
-) -> Listing:
+def list_pictures(path: str, task: str | None = None, target: str | None = None, reads: str | None = None) -> Listing:
     """What lies under a folder, or what a CSV file names or holds; `task`, `target` and `reads` are --task, --target, --input."""
     if os.path.isfile(path):
         if path.lower().endswith(TABLES):
@@ -109,7 +107,7 @@ def _no_classes(path: str, inputs: Inputs | None = None) -> str:
     return "there is neither a class folder nor a picture in it; it needs a folder of pictures per class"
 
 
-def _of_classes(root: str, classes: list[str], part: str, inputs: Inputs | None) -> tuple[list[Sample], int]:  # fmt: skip
+def _of_classes(root: str, classes: list[str], part: str, inputs: Inputs | None) -> tuple[list[Sample], int]:
     samples, others = [], 0
     endings = ENDINGS if inputs is None else texts.ENDINGS
     for label, name in enumerate(classes):
@@ -181,9 +179,7 @@ def _from_csv(path: str, task: str | None, target: str | None, reads: str | None
 def _check_parts(path: str, samples: list[Sample]) -> None:
     parts = {s.part for s in samples}
     if "" in parts and len(parts) > 1:
-        raise UsageError(
-            f"--data {path}: the split is given in some lines only: fill in all or none"
-        )
+        raise UsageError(f"--data {path}: the split is given in some lines only: fill in all or none")
 
 
 def _of_values(table: Table, task: str | None, target: str | None, reads: str | None) -> Listing:
@@ -201,9 +197,7 @@ def _of_values(table: Table, task: str | None, target: str | None, reads: str | 
     words = [texts.wordy([row[k] for row in cells]) for k in range(len(given))]
     best = max(range(len(given)), key=lambda k: words[k])
     text = reads == Texts.kind or (
-        reads is None
-        and words[best] >= WORDS
-        and not any(c for k, c in enumerate(made) if k != best)
+        reads is None and words[best] >= WORDS and not any(c for k, c in enumerate(made) if k != best)
     )
     contents: list[Any]
     if text:
@@ -224,9 +218,7 @@ def _of_values(table: Table, task: str | None, target: str | None, reads: str | 
     samples = [Sample(f"line {number}", target, part, content)
                for (number, _), target, part, content in zip(table.lines, found.targets, table.parts(), contents)]  # fmt: skip
     _check_parts(table.path, samples)
-    return Listing(
-        table.path, samples, found.names, "a CSV file", 0, tuple(notes), found.task, inputs
-    )
+    return Listing(table.path, samples, found.names, "a CSV file", 0, tuple(notes), found.task, inputs)
 
 
 def _folder_of_pictures(base: str, names: list[str]) -> str:

@@ -20,14 +20,14 @@ from .table import PARTS
 Made = tuple[str, Outlines, str]  # of a sample
 
 
-def _listing(path: str, found: list[Made], names: list[str], layout: str, others: int, notes: list[str]) -> Listing:  # fmt: skip
+def _listing(path: str, found: list[Made], names: list[str], layout: str, others: int, notes: list[str]) -> Listing:
     if not any(target.boxes for _, target, _ in found):
         raise UsageError(f"--data {path}: no picture has a box{first_of(t.why for _, t, _ in found)}: there is nothing to learn")  # fmt: skip
     room = max(len(target.boxes) for _, target, _ in found)
     samples = [Sample(name, target._replace(room=room), part) for name, target, part in found]
     empty = sum(not target.boxes and not target.why for _, target, _ in found)
     if empty:
-        notes = [*notes, f"{counted(empty, 'picture')} without a box: taken for pictures of nothing."]  # fmt: skip
+        notes = [*notes, f"{counted(empty, 'picture')} without a box: taken for pictures of nothing."]
     return Listing(path, samples, names, layout, others, tuple(notes), Boxes.kind)
 
 
@@ -51,12 +51,12 @@ def with_yolo(path: str, found: Pairs) -> Listing:
         with pillow_rules(), ThreadPoolExecutor() as pool:
             sizes = list(pool.map(picture_size, pictures))
         for picture, size in zip(pictures, sizes):
-            about = os.path.join(labels, os.path.splitext(os.path.relpath(picture, images))[0] + ".txt")  # fmt: skip
+            about = os.path.join(labels, os.path.splitext(os.path.relpath(picture, images))[0] + ".txt")
             boxes, why = _lines(about)
-            made.append((picture, Outlines(boxes, size, 0, why), part or part_inside(picture, images)))  # fmt: skip
+            made.append((picture, Outlines(boxes, size, 0, why), part or part_inside(picture, images)))
     most = max((box.number for _, target, _ in made for box in target.boxes), default=-1)
     if names and most >= len(names):
-        raise UsageError(f"--data {path}: there is a box of class {most}, and names for {len(names)} (counted from 0)")  # fmt: skip
+        raise UsageError(f"--data {path}: there is a box of class {most}, and names for {len(names)} (counted from 0)")
     names = names or [str(i) for i in range(most + 1)]
     return _listing(path, made, names, "folders images and labels (YOLO)", others, [])
 
@@ -81,7 +81,7 @@ def _lines(path: str) -> tuple[tuple[Box, ...], str]:
         if not all(-0.5 <= v <= 1.5 for v in values):
             return (), f"{path}, line {i}: parts of the picture, from 0 to 1, are expected"
         if len(values) >= 6 and len(values) % 2 == 0:  # a polygon
-            x1, y1, x2, y2 = min(values[::2]), min(values[1::2]), max(values[::2]), max(values[1::2])  # fmt: skip
+            x1, y1, x2, y2 = min(values[::2]), min(values[1::2]), max(values[::2]), max(values[1::2])
         else:
             x, y, wide, high = values[:4]
             x1, y1, x2, y2 = x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
@@ -125,7 +125,7 @@ def names_of_yaml(text: str) -> list[str]:
         return []
     body = found[1].strip()
     if body.startswith("["):
-        return [bare(item) for item in body[1:].partition("]")[0].replace("\n", " ").split(",") if item.strip()]  # fmt: skip
+        return [bare(item) for item in body[1:].partition("]")[0].replace("\n", " ").split(",") if item.strip()]
     rows = [row.strip() for row in body.strip("{}").replace(",", "\n").split("\n")]
     listed = [bare(row[1:]) for row in rows if row.startswith("-")]
     numbered = {int(m[1]): bare(m[2]) for row in rows if (m := re.match(r"(\d+)\s*:(.*)", row))}
@@ -144,7 +144,7 @@ def coco_files(path: str, folders: list[str]) -> dict[str, str]:
         files = [n for n in files if n.startswith("instances")] or files
         for name in files:
             if _is_coco(os.path.join(here, name)):
-                part = PARTS.get(inner.lower(), "") or next((PARTS[w] for w in _words(name) if w in PARTS), "")  # fmt: skip
+                part = PARTS.get(inner.lower(), "") or next((PARTS[w] for w in _words(name) if w in PARTS), "")
                 found[os.path.join(here, name)] = part
     return found
 
@@ -185,13 +185,13 @@ def with_coco(path: str, files: dict[str, str]) -> Listing:
     if left["crowd"]:
         notes.append(f"{counted(left['crowd'], 'crowd')} of no single thing: left out.")
     if left["empty"]:
-        notes.append(f"{counted(left['empty'], 'box', 'boxes')} without an area inside the picture: left out.")  # fmt: skip
+        notes.append(f"{counted(left['empty'], 'box', 'boxes')} without an area inside the picture: left out.")
     if len(files) == 1:  # one file of all parts: they are drawn here
         made = [(name, target, "") for name, target, _ in made]
     return _listing(path, made, names, "COCO's annotations", 0, notes)
 
 
-def _of_file(path: str, file: str, part: str, content: Any, names: list[str], left: dict[str, int]) -> list[Made]:  # fmt: skip
+def _of_file(path: str, file: str, part: str, content: Any, names: list[str], left: dict[str, int]) -> list[Made]:
     number = {}
     used = {one["category_id"] for one in content["annotations"]}
     for category in sorted(content["categories"], key=lambda c: c["id"]):
@@ -202,7 +202,7 @@ def _of_file(path: str, file: str, part: str, content: Any, names: list[str], le
     of: dict[Any, list[Any]] = {}
     for one in content["annotations"]:
         if one["category_id"] not in number:
-            raise ValueError(f"no category has the id {one['category_id']!r}, which is an annotation's category_id")  # fmt: skip
+            raise ValueError(f"no category has the id {one['category_id']!r}, which is an annotation's category_id")
         of.setdefault(one["image_id"], []).append(one)
     places = _places(path, file, part)
     pictures = [_where(places, str(image["file_name"])) for image in content["images"]]
@@ -221,7 +221,7 @@ def _of_file(path: str, file: str, part: str, content: Any, names: list[str], le
                 if not math.isfinite(x + y + wide + high):
                     raise ValueError(f"bbox {one['bbox']}")
                 w, h = (max(n, 1) for n in size)
-                box = inside_picture(number[one["category_id"]], x / w, y / h, (x + wide) / w, (y + high) / h)  # fmt: skip
+                box = inside_picture(number[one["category_id"]], x / w, y / h, (x + wide) / w, (y + high) / h)
                 left["empty"] += box is None
                 boxes += [box] if box else []
             found.append((picture, Outlines(tuple(boxes), size, 0, ""), part))
@@ -231,7 +231,7 @@ def _of_file(path: str, file: str, part: str, content: Any, names: list[str], le
 def _places(path: str, file: str, part: str) -> list[str]:
     """Where the pictures of a file may lie: beside it, in `images`, or in a folder that is called as its part is."""
     here = os.path.dirname(file) or "."
-    roots = list(dict.fromkeys((here, os.path.join(here, "images"), path, os.path.join(path, "images"))))  # fmt: skip
+    roots = list(dict.fromkeys((here, os.path.join(here, "images"), path, os.path.join(path, "images"))))
     inner = [os.path.join(root, name) for root in roots[2:] or roots if os.path.isdir(root)
              for name in sorted(os.listdir(root)) if part and part in [PARTS.get(w) for w in _words(name)]]  # fmt: skip
     return [*roots, *inner]

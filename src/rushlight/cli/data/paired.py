@@ -31,9 +31,7 @@ def pairs(path: str, folders: list[str]) -> Pairs:
         names = folders if not inner else folders_in(here)
         mine = [[n for n in names if n.lower() in kinds] for kinds in (_IMAGES, _MASKS)]
         if all(len(one) == 1 for one in mine) and (inner or len(names) == 2):
-            found.append(
-                (*(os.path.join(here, one[0]) for one in mine), PARTS.get(inner.lower(), ""))
-            )
+            found.append((*(os.path.join(here, one[0]) for one in mine), PARTS.get(inner.lower(), "")))
     return found  # type: ignore[return-value]
 
 
@@ -60,7 +58,7 @@ def with_masks(path: str, pairs: Pairs) -> Listing:
     with ThreadPoolExecutor() as pool:
         read = list(pool.map(_values, [mask for _, mask, _ in found]))
     values = sorted({v for seen, _ in read for v in seen})
-    notes = [f"{counted(alone, 'picture')} without a mask of the same name: left out."] if alone else []  # fmt: skip
+    notes = [f"{counted(alone, 'picture')} without a mask of the same name: left out."] if alone else []
     if len(values) > 2 and 255 in values:
         values.remove(255)
         notes.append("Pixels of the value 255 are not asked for: by custom they are borders.")
@@ -99,9 +97,7 @@ def _names(path: str, values: list[int]) -> list[str]:
         with open(os.path.join(path, "classes.txt"), encoding="utf-8-sig") as f:
             names = [line.strip() for line in f]
     except (OSError, UnicodeDecodeError):
-        return (
-            ["background", "object"] if values in ([0, 1], [0, 255]) else [str(v) for v in values]
-        )
-    if len(names) <= values[-1] or not all(names[v] for v in values) or len({names[v] for v in values}) < len(values):  # fmt: skip
+        return ["background", "object"] if values in ([0, 1], [0, 255]) else [str(v) for v in values]
+    if len(names) <= values[-1] or not all(names[v] for v in values) or len({names[v] for v in values}) < len(values):
         raise UsageError(f"--data {path}: classes.txt needs a name of its own for every value up to {values[-1]}, a line each")  # fmt: skip
     return [names[v] for v in values]

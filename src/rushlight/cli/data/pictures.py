@@ -106,9 +106,7 @@ def _pixels(error: Exception) -> str:
     found, most = re.search(r"\((\d+) pixels\)", str(error)), Image.MAX_IMAGE_PIXELS
     if found is None or not most:
         return ""
-    return (
-        f": {int(found[1]) / 1e6:,.0f} million pixels, where {most / 1e6:,.0f} million are the most"
-    )
+    return f": {int(found[1]) / 1e6:,.0f} million pixels, where {most / 1e6:,.0f} million are the most"
 
 
 def _as_mode(picture: PILImage, mode: str) -> Any:
@@ -162,9 +160,7 @@ def shrink(picture: PILImage, side: int, how: Any = None) -> Any:
     if short > side:
         size = (max(1, round(wide * side / short)), max(1, round(high * side / short)))
         gap = 3.0 if how is None else None
-        picture = picture.resize(
-            size, Image.Resampling.BILINEAR if how is None else how, reducing_gap=gap
-        )
+        picture = picture.resize(size, Image.Resampling.BILINEAR if how is None else how, reducing_gap=gap)
     return picture
 
 
@@ -177,16 +173,12 @@ def read_mask(path: str) -> Any:
     need_pillow()
     try:
         with pillow_rules(), open_from(path) as opened:
-            a = np.asarray(
-                opened.convert("RGB") if opened.mode in ("RGBA", "CMYK", "YCbCr") else opened
-            )
+            a = np.asarray(opened.convert("RGB") if opened.mode in ("RGBA", "CMYK", "YCbCr") else opened)
     except BROKEN as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if a.ndim == 3:
         if (a != a[:, :, :1]).any():
-            raise UsageError(
-                f"{path} is a colour picture, where a number for every pixel is expected"
-            )
+            raise UsageError(f"{path} is a colour picture, where a number for every pixel is expected")
         a = a[:, :, 0]
     if a.dtype.kind not in "bui" or a.min(initial=0) < 0 or a.max(initial=0) > 255:
         raise UsageError(f"{path} has pixels that are no numbers from 0 to 255")

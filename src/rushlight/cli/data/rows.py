@@ -72,7 +72,7 @@ def date_format(cells: Sequence[str]) -> str:
     some = cells[:50]
     forms = ["iso", *_DATES] if some and re.search(r"\d[-./]\d", some[0]) else []
     for form in forms:
-        if all(not math.isnan(days_of(c, form)) for c in some) and _mostly(days_of(c, form) for c in cells):  # fmt: skip
+        if all(not math.isnan(days_of(c, form)) for c in some) and _mostly(days_of(c, form) for c in cells):
             return form
     return ""
 
@@ -139,7 +139,7 @@ class Rows(Inputs):
     def from_dict(cls, found: dict[str, Any]) -> Rows:
         columns = []
         for one in found["columns"]:
-            c = Column(**{**one, "knots": tuple(map(float, one["knots"])), "values": tuple(one["values"])})  # fmt: skip
+            c = Column(**{**one, "knots": tuple(map(float, one["knots"])), "values": tuple(one["values"])})
             texts = (c.name, c.format, *c.values)
             if c.kind not in (NUMBER, DATE, CATEGORY) or not all(type(v) is str for v in texts) or not c.spread > 0 or not math.isfinite(c.mean):  # fmt: skip
                 raise ValueError("a column is not what it should be")
@@ -165,11 +165,11 @@ class Rows(Inputs):
             elif "=" in word:
                 pairs = [cell.partition("=") for cell in next(csv.reader([word]))]
                 try:
-                    yield Item(word, self.row({name.strip(): cell.strip() for name, _, cell in pairs}))  # fmt: skip
+                    yield Item(word, self.row({name.strip(): cell.strip() for name, _, cell in pairs}))
                 except ValueError as error:
                     yield Item(word, None, str(error))
             else:
-                yield Item(word, None, f"{word}: no such file; a row is written as {self._sample()}")  # fmt: skip
+                yield Item(word, None, f"{word}: no such file; a row is written as {self._sample()}")
 
     def _of_lines(self, name: str, lines: list[list[str]]) -> Iterator[Item]:
         titles = [cell.strip() for cell in lines[0]] if lines else []
@@ -183,7 +183,7 @@ class Rows(Inputs):
 
     def _sample(self) -> str:
         """A row as the command line has it."""
-        shown = [f"{printable(c.name)}={c.values[0] if c.values else f'{c.mean:.3g}'}" for c in self.columns[:3]]  # fmt: skip
+        shown = [f"{printable(c.name)}={c.values[0] if c.values else f'{c.mean:.3g}'}" for c in self.columns[:3]]
         return ",".join(shown) + (",..." if len(self.columns) > 3 else "")
 
     def row(self, found: dict[str, Any]) -> Row:
@@ -191,7 +191,7 @@ class Rows(Inputs):
         names = [c.name for c in self.columns]
         odd = [str(name) for name in found if name not in names]
         if len(odd) == len(found):
-            raise ValueError(f"none of its columns is known; they are {', '.join(map(printable, names[:20]))}")  # fmt: skip
+            raise ValueError(f"none of its columns is known; they are {', '.join(map(printable, names[:20]))}")
         cells = []
         for c in self.columns:
             value = found.get(c.name, "")
@@ -207,10 +207,10 @@ class Rows(Inputs):
         try:
             found = json.loads(content)
         except ValueError:
-            raise ValueError('send a row as JSON: {"column": value, ...}, or a list of those') from None  # fmt: skip
+            raise ValueError('send a row as JSON: {"column": value, ...}, or a list of those') from None
         several = found if isinstance(found, list) else [found]
         if not several or len(several) > 1000 or not all(isinstance(one, dict) for one in several):
-            raise ValueError("send an object for each row, by the names of the columns; 1,000 at most")  # fmt: skip
+            raise ValueError("send an object for each row, by the names of the columns; 1,000 at most")
         return [self.row(one) for one in several]
 
     def baseline(self, images: Any) -> tuple[str, Any] | str:
@@ -242,7 +242,7 @@ class Rows(Inputs):
         needed = extra.get("importance", {})
         most = max([*needed.values(), 1e-9])
         order = sorted(needed.items(), key=lambda p: -p[1])[:40]
-        drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{max(v, 0):.3f}")]) for name, v in order])  # fmt: skip
+        drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{max(v, 0):.3f}")]) for name, v in order])
         lines = []
         for i, c in enumerate(self.columns):
             cells = [row[i].strip() for row in images.train.contents]
@@ -268,7 +268,7 @@ class Rows(Inputs):
         y = np.stack([np.asarray(images.task.tensor(t)) for t in test.targets])
 
         def score(x: np.ndarray) -> float:
-            batches = [(rl.from_numpy(x[i : i + 4096]), rl.from_numpy(y[i : i + 4096])) for i in range(0, len(x), 4096)]  # fmt: skip
+            batches = [(rl.from_numpy(x[i : i + 4096]), rl.from_numpy(y[i : i + 4096])) for i in range(0, len(x), 4096)]
             return measure(images.task, net, batches, "cpu").score
 
         whole, falls = score(test.x), {}
@@ -282,7 +282,7 @@ class Rows(Inputs):
         return {"importance": falls}
 
     def about(self) -> dict[str, str]:
-        return {"columns": json.dumps(self.as_dict()["columns"]), "places": json.dumps(self.places())}  # fmt: skip
+        return {"columns": json.dumps(self.as_dict()["columns"]), "places": json.dumps(self.places())}
 
 
 def _shown(c: Column) -> str:
@@ -330,13 +330,13 @@ def _learnt(column: Column, cells: list[str]) -> Column:
         return column._replace(missing=True)
     knots = np.unique(np.quantile(values, np.linspace(0, 1, KNOTS)))
     spread = float(values.std()) or 1.0
-    return column._replace(missing=missing, mean=float(values.mean()), spread=spread, knots=tuple(knots.tolist()))  # fmt: skip
+    return column._replace(missing=missing, mean=float(values.mean()), spread=spread, knots=tuple(knots.tolist()))
 
 
 # -- looking at a table --------------------------------------------------------------------------
 
 
-def columns_of(titles: Sequence[str], rows: Sequence[Row], comma: bool) -> tuple[list[Column | None], list[str]]:  # fmt: skip
+def columns_of(titles: Sequence[str], rows: Sequence[Row], comma: bool) -> tuple[list[Column | None], list[str]]:
     """What each column is, None where it is left out; and lines that tell of it."""
     found: list[Column | None] = []
     notes: list[str] = []
@@ -356,13 +356,13 @@ def _column(title: str, there: list[str], comma: bool) -> tuple[Column | None, s
     name = printable(title)
     different = len(set(there))
     if different < 2:
-        return None, f"Left out column {name}: {'it has one value only' if there else 'it is empty'}."  # fmt: skip
+        return None, f"Left out column {name}: {'it has one value only' if there else 'it is empty'}."
     values = [number_of(c, comma) for c in there]
     if _mostly(values):
         odd = [c for c, v in zip(there, values) if math.isnan(v)]
         note = f"{name}: {counted(len(odd), 'cell')} no finite number, the first is {short(odd[0])!r}: taken for missing. " if odd else ""  # fmt: skip
         if not odd and different == len(there) and _counts(title, values):
-            return None, f"Left out column {name}: every row has its own number, in order, as names of rows have."  # fmt: skip
+            return None, f"Left out column {name}: every row has its own number, in order, as names of rows have."
         return Column(title, NUMBER, comma=comma), note
     if form := date_format(there):
         note = f"{name}: dates are read as {'day/month/year' if form == '%d/%m/%Y' else 'month/day/year'}. " if "/" in form and form != "%Y/%m/%d" else ""  # fmt: skip
@@ -396,7 +396,7 @@ def leaks(columns: Sequence[Column], rows: Sequence[Row], targets: Sequence[Any]
         cells = [row[i].strip() for row in rows]
         if column.kind == CATEGORY:
             pairs = {(c, t) for c, t in zip(cells, first)}
-            tells = not numeric and len(pairs) == len(set(cells)) and 4 * len(set(cells)) < len(rows)  # fmt: skip
+            tells = not numeric and len(pairs) == len(set(cells)) and 4 * len(set(cells)) < len(rows)
         else:
             values = _values(column, cells)
             known = ~np.isnan(values)
@@ -413,7 +413,7 @@ def _tells(values: np.ndarray, told: np.ndarray, numeric: bool) -> bool:
     """Whether one column of numbers is enough to know the answer of every row."""
     if numeric:
         spread = values.std() * told.std()
-        return spread > 0 and abs(np.mean((values - values.mean()) * (told - told.mean())) / spread) > 0.99999  # fmt: skip
+        return spread > 0 and abs(np.mean((values - values.mean()) * (told - told.mean())) / spread) > 0.99999
     order = np.argsort(values, kind="stable")
     v, t = values[order], told[order]
     changes = np.flatnonzero(np.diff(t))

@@ -25,16 +25,10 @@ _SCALES = {
 }
 
 
-def find_source(
-    name: str, task: str | None = None, target: str | None = None, reads: str | None = None
-) -> Source:
+def find_source(name: str, task: str | None = None, target: str | None = None, reads: str | None = None) -> Source:
     """The data set `name`, the folder or the CSV file of that name; `task`, `target` and `reads` are --task, --target and --input."""
     if name in config.DATA:
-        if (
-            target is not None
-            or reads not in (None, PICTURES)
-            or task not in (None, Classification.kind)
-        ):
+        if target is not None or reads not in (None, PICTURES) or task not in (None, Classification.kind):
             what = (
                 f"--target {target}"
                 if target is not None
@@ -42,16 +36,14 @@ def find_source(
                 if reads in (None, PICTURES)
                 else f"--input {reads}"
             )
-            raise UsageError(f"{what} is for a .csv file, and {name} is a data set of pictures in classes")  # fmt: skip
+            raise UsageError(f"{what} is for a .csv file, and {name} is a data set of pictures in classes")
         return Source(name, None)
     if os.path.exists(name):
         return Source(os.path.abspath(name), list_pictures(name, task, target, reads))
     beside = os.path.dirname(name) or "."
     near = [os.path.join(os.path.dirname(name), n) for n in _inside(beside)]
     hint = did_you_mean(name, [*config.DATA, *near])
-    raise UsageError(
-        f"--data {name}: no such folder or .csv file, nor one of {', '.join(config.DATA)}{hint}"
-    )
+    raise UsageError(f"--data {name}: no such folder or .csv file, nor one of {', '.join(config.DATA)}{hint}")
 
 
 def _inside(folder: str) -> list[str]:
@@ -76,9 +68,7 @@ def _named(name: str, settings: Any) -> Images:
         raise UsageError(f"--folds draws the test parts itself, and {name} has one already")
     pixels = 28 if len(mean) == 1 else 32
     if settings.size not in (None, pixels):
-        raise UsageError(
-            f"--size {settings.size}: the images of {name} have {pixels} pixels: leave --size out"
-        )
+        raise UsageError(f"--size {settings.size}: the images of {name} have {pixels} pixels: leave --size out")
     kinds: dict[str, Any] = {
         "fashion-mini": datasets.FashionMini, "fashion-mnist": datasets.FashionMNIST,
         "mnist": datasets.MNIST, "cifar10": datasets.CIFAR10, "cifar100": datasets.CIFAR100,
@@ -94,7 +84,7 @@ def _named(name: str, settings: Any) -> Images:
     classes = list(train.classes)
     task = Classification(classes)
     parts, targets = _validation(train, again, settings.val_split)
-    return Images(name, parts[0], parts[1], test, task, len(mean), pixels, mean, std, task.counts(targets), targets)  # fmt: skip
+    return Images(name, parts[0], parts[1], test, task, len(mean), pixels, mean, std, task.counts(targets), targets)
 
 
 def _validation(train: Any, again: Any, share: float) -> tuple[tuple, list[int]]:

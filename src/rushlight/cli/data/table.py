@@ -50,7 +50,7 @@ class Table:
         self.titles = [cell.strip() for cell in (rows[0] if rows else [])]
         self.head = [re.sub(r"[\s-]+", "_", title.lower()) for title in self.titles]
         # With the number that an editor shows.
-        self.lines = [(i, row) for i, row in enumerate(rows[1:], 2) if any(cell.strip() for cell in row)]  # fmt: skip
+        self.lines = [(i, row) for i, row in enumerate(rows[1:], 2) if any(cell.strip() for cell in row)]
         self.path_column, self.split_column = self.find(_PATHS), self.find(_SPLITS)
 
     def find(self, names: tuple[str, ...]) -> int | None:
@@ -79,7 +79,7 @@ class Table:
         found = [cell.lower() for cell in self.column(self.split_column)]
         for (number, _), part in zip(self.lines, found):
             if part and part not in PARTS:
-                raise self.wrong(number, f"split {printable(part)!r}: train, val or test is expected")  # fmt: skip
+                raise self.wrong(number, f"split {printable(part)!r}: train, val or test is expected")
         return [PARTS.get(part, "") for part in found]
 
     def number(self, cell: str) -> float | None:
@@ -96,7 +96,7 @@ class Table:
         for (number, row), value in zip(self.lines, found):
             if value is None:
                 cell = row[at].strip() if at < len(row) else ""
-                raise self.wrong(number, f"a number is expected under {self.titles[at]}, not {printable(cell)!r}")  # fmt: skip
+                raise self.wrong(number, f"a number is expected under {self.titles[at]}, not {printable(cell)!r}")
         return [v for v in found if v is not None]
 
 
@@ -111,12 +111,12 @@ class Asked(NamedTuple):
 
 def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
     """The task that the columns ask for, or the one that --task forces; `wanted` is the column of --target."""
-    others = [i for i, title in enumerate(table.head) if title and i not in (table.path_column, table.split_column)]  # fmt: skip
+    others = [i for i, title in enumerate(table.head) if title and i not in (table.path_column, table.split_column)]
     if table.path_column is None or not others:
         found = ", ".join(printable(cell) for cell in table.head[:6]) or "nothing"
-        raise UsageError(f"--data {table.path}: its first line must be {EXPECTED}, and it is {found}")  # fmt: skip
+        raise UsageError(f"--data {table.path}: its first line must be {EXPECTED}, and it is {found}")
     if not table.lines:
-        raise UsageError(f"--data {table.path}: there is no line after the first: path,label is expected")  # fmt: skip
+        raise UsageError(f"--data {table.path}: there is no line after the first: path,label is expected")
     if wanted is not None:
         columns = _wanted(table, wanted.split(","))
     else:
@@ -125,7 +125,7 @@ def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
     return _of(table, columns, forced or _kind(table, columns), forced)
 
 
-def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple[Asked, list[int], list[str]]:  # fmt: skip
+def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple[Asked, list[int], list[str]]:
     """The same of a table of values: also the columns that are learnt, and lines to tell.
 
     Lines without an answer leave the table.
@@ -144,25 +144,17 @@ def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple
             )
     before = len(table.lines)
     table.lines = [
-        line
-        for line in table.lines
-        if not any(is_missing(line[1][i]) if i < len(line[1]) else True for i in columns)
+        line for line in table.lines if not any(is_missing(line[1][i]) if i < len(line[1]) else True for i in columns)
     ]
     what = ", ".join(printable(table.titles[i]) for i in columns)
     if not table.lines:
-        raise UsageError(
-            f"--data {table.path}: no line has a value under {what}: there is nothing to learn"
-        )
+        raise UsageError(f"--data {table.path}: no line has a value under {what}: there is nothing to learn")
     if lost := before - len(table.lines):
         notes.append(f"{counted(lost, 'line')} without a value under {what}: left out.")
     different = len(set(table.column(columns[0])))
-    kind = forced or (
-        Classification.kind if len(columns) == 1 and different == 2 else _kind(table, columns)
-    )
+    kind = forced or (Classification.kind if len(columns) == 1 and different == 2 else _kind(table, columns))
     if kind not in (Classification.kind, Regression.kind, Multilabel.kind):
-        raise UsageError(
-            f"--task {kind} is for pictures, and --data {table.path} has no column of them"
-        )
+        raise UsageError(f"--task {kind} is for pictures, and --data {table.path} has no column of them")
     if kind == Classification.kind and different > max(2, MOST_CLASSES * len(table.lines)):
         raise UsageError(
             f"--data {table.path}: nearly every line has its own value under {what} ({different:,} of {len(table.lines):,}): --target COLUMN names what is to be learnt"
@@ -198,7 +190,7 @@ def _of(table: Table, columns: list[int], kind: str, forced: str | None) -> Aske
         rows = list(zip(*(table.numbers(i) for i in columns)))
         note = ""
         if forced is None and len(columns) == 1 and not any(v[0] % 1 for v in rows):
-            note = f"The whole numbers under {printable(table.titles[columns[0]])} are taken for values; --task classification takes them for names of classes."  # fmt: skip
+            note = f"The whole numbers under {printable(table.titles[columns[0]])} are taken for values; --task classification takes them for names of classes."
         return Asked(kind, [table.titles[i] for i in columns], rows, note)
     if kind == Multilabel.kind:
         return _of_columns(table, columns) if len(columns) > 1 else _of_cells(table, columns[0])
@@ -209,7 +201,7 @@ def _of(table: Table, columns: list[int], kind: str, forced: str | None) -> Aske
     names = sorted(set(cells))
     note = ""
     if forced is None and len(names) > 2 and all(table.number(c) is not None for c in names):
-        note = f"The {len(names)} numbers under {printable(table.titles[columns[0]])} are taken for names of classes; --task regression takes them for values."  # fmt: skip
+        note = f"The {len(names)} numbers under {printable(table.titles[columns[0]])} are taken for names of classes; --task regression takes them for values."
     number = {name: i for i, name in enumerate(names)}
     return Asked(kind, names, [number[cell] for cell in cells], note)
 
@@ -220,7 +212,7 @@ def _wanted(table: Table, names: list[str]) -> list[int]:
     for name in names:
         if name.strip() not in table.titles:
             there = ", ".join(printable(title) for title in table.titles)
-            raise UsageError(f"--target {name}: {table.path} has the columns {there}{did_you_mean(name, table.titles)}")  # fmt: skip
+            raise UsageError(f"--target {name}: {table.path} has the columns {there}{did_you_mean(name, table.titles)}")
         found.append(table.titles.index(name.strip()))
     return found
 
@@ -242,7 +234,7 @@ def _kind(table: Table, columns: list[int]) -> str:
         return Classification.kind
     parts = any(v != int(v) for v in values if v is not None)
     parts = parts or (table.head[at] == "target" and len(set(values)) * RARE > len(values))
-    return Regression.kind if parts or table.head[at] not in (*_LABELS, *_SEVERAL) else Classification.kind  # fmt: skip
+    return Regression.kind if parts or table.head[at] not in (*_LABELS, *_SEVERAL) else Classification.kind
 
 
 def _mark(table: Table, at: int) -> str:

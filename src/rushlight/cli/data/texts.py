@@ -81,11 +81,11 @@ class Texts(Inputs):
     def items(self, given: list[str]) -> Iterator[Item]:
         for word in given:
             if word == "-":
-                yield from (Item(line.rstrip("\r\n"), line.rstrip("\r\n")) for line in sys.stdin if line.strip())  # fmt: skip
+                yield from (Item(line.rstrip("\r\n"), line.rstrip("\r\n")) for line in sys.stdin if line.strip())
             elif os.path.isdir(word):
                 yield from (_item(path) for path in walk(word) if path.lower().endswith(ENDINGS))
             elif os.path.isfile(word):
-                yield from self._of_table(word) if word.lower().endswith((".csv", ".tsv")) else [_item(word)]  # fmt: skip
+                yield from self._of_table(word) if word.lower().endswith((".csv", ".tsv")) else [_item(word)]
             elif word.lower().endswith((*ENDINGS, ".csv", ".tsv")) and " " not in word:
                 yield Item(word, None, f"{word}: no such file")
             elif word.strip():
@@ -102,9 +102,9 @@ class Texts(Inputs):
         elif len(table.titles) == 1:
             at = 0
         else:
-            raise UsageError(f"{path}: it has no column {self.column or 'text'}, which the network was trained with")  # fmt: skip
+            raise UsageError(f"{path}: it has no column {self.column or 'text'}, which the network was trained with")
         for (number, _), text in zip(table.lines, table.column(at)):
-            yield Item(f"{path}:{number}", text) if text else Item(f"{path}:{number}", None, "the text is empty")  # fmt: skip
+            yield Item(f"{path}:{number}", text) if text else Item(f"{path}:{number}", None, "the text is empty")
 
     def parsed(self, content: bytes) -> list[str]:
         try:
@@ -151,10 +151,7 @@ class Texts(Inputs):
         words = content.split()[:MOST_WORDS]
         if len(words) < 2:
             return [(word, 0.0) for word in words]
-        every = [
-            " ".join(words),
-            *(" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))),
-        ]
+        every = [" ".join(words), *(" ".join(words[:i] + words[i + 1 :]) for i in range(len(words)))]
         with rl.no_grad():
             out = net(rl.from_numpy(self.encode(every))).float()
         sure = task.likeliness(out).numpy()

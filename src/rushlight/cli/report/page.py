@@ -55,12 +55,9 @@ def look_at(net: Module, x: Tensor) -> list[Layer]:
         while isinstance(first, (tuple, list)):
             first = first[0]
         shape, name = tuple(first.shape[1:]), names[id(module)] or type(module).__name__
-        again = any(
-            r.name == name for r in rows
-        )  # what looks at several maps has its parameters once
+        again = any(r.name == name for r in rows)  # what looks at several maps has its parameters once
         own = 0 if again else sum(p.numel() for p in module.parameters())
-        rows.append(Layer(name, type(module).__name__, shape, own,
-                          _multiplies(module, inputs[0], first)))  # fmt: skip
+        rows.append(Layer(name, type(module).__name__, shape, own, _multiplies(module, inputs[0], first)))
 
     hooks = [m.register_forward_hook(note) for m in leaves]
     was = net.training
@@ -119,11 +116,7 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
     for r in drawn:
         side = r.shape[-1] if len(r.shape) > 1 else 1
         channels = r.shape[0] if r.shape else 1
-        high = (
-            18 + 132 * (side / largest) ** 0.5
-            if len(r.shape) > 1
-            else 26 + min(channels, 512) ** 0.5
-        )
+        high = 18 + 132 * (side / largest) ** 0.5 if len(r.shape) > 1 else 26 + min(channels, 512) ** 0.5
         wide = 5 + min(channels, 2048) ** 0.5 / 2
         kind = next((name for part, name in _KINDS if part in r.kind), "other")
         told = f"{r.name}: {r.kind} → {'×'.join(map(str, r.shape))}, {counted(r.parameters, 'parameter')}"
@@ -136,9 +129,9 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
         parts.append(f"<rect class='block {kind}' x='{x:.1f}' y='{85 - high / 2:.1f}' width='{wide:.1f}' height='{high:.1f}' rx='2'>"
                      f"<title>{escape(told)}</title></rect>")  # fmt: skip
         x += wide + gap
-    named = {"input": "input", "conv": "convolution", "pool": "pooling", "linear": "linear", "other": "other"}  # fmt: skip
+    named = {"input": "input", "conv": "convolution", "pool": "pooling", "linear": "linear", "other": "other"}
     there = {kind for _, _, kind, _ in blocks}
-    keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in named.items() if k in there)  # fmt: skip
+    keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in named.items() if k in there)
     return "".join([*parts, "</svg>", f"<div class='legend'>{keys}</div>"])
 
 
@@ -168,10 +161,7 @@ def write_report(
         _network(rows, images, tuple(x.shape[1:])), _data(images), _repeat(record),
     ])  # fmt: skip
     files = {"report.html": page(f"{printable(name)}: {images.task.shown(result.score)}", body)}
-    for file, charts in (
-        ("curves.svg", lines_over_epochs(history, best, images.task)[:2]),
-        *result.charts(),
-    ):
+    for file, charts in (("curves.svg", lines_over_epochs(history, best, images.task)[:2]), *result.charts()):
         files[file] = svg.sheet(*charts)
     return [svg.write(os.path.join(args.out, file), text) for file, text in files.items()]
 
@@ -186,9 +176,7 @@ def _number(value: str, name: str, more: str = "", main: bool = False) -> str:
     return f"<div class='number{' main' if main else ''}'><b>{escape(value)}</b><span>{escape(name)}</span>{small}</div>"  # fmt: skip
 
 
-def _head(
-    name: str, args: Namespace, images: Images, result: Result, rows: list, record: dict[str, Any]
-) -> str:
+def _head(name: str, args: Namespace, images: Images, result: Result, rows: list, record: dict[str, Any]) -> str:
     part = "test" if images.honest else "validation"
     count = len(result.losses)
     tested = counted(count, f"{part} {images.noun}")
@@ -210,7 +198,7 @@ def _head(
     )
 
 
-def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> list[tuple[str, str]]:  # fmt: skip
+def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> list[tuple[str, str]]:
     """Loss, score and rate: titles and charts."""
 
     def line(name: str, kind: str, key: str) -> Line:
@@ -219,9 +207,9 @@ def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> l
     mark = float(best) if len(history) > 1 else None
     charts = []
     percent = svg.percent if task.score == task.score_name else svg.plain
-    for key, name, show, span in (("loss", "loss", svg.plain, None), (task.score, task.score_name, percent, task.span)):  # fmt: skip
+    for key, name, show, span in (("loss", "loss", svg.plain, None), (task.score, task.score_name, percent, task.span)):
         lines = [line("training", "two", f"train_{key}"), line("validation", "one", f"val_{key}")]
-        charts.append((name, svg.line_chart(name, [x for x in lines if x.points], show=show, span=span, mark=mark)))  # fmt: skip
+        charts.append((name, svg.line_chart(name, [x for x in lines if x.points], show=show, span=span, mark=mark)))
     charts.append(("learning rate", svg.line_chart("learning rate", [line("rate", "three", "lr")])))
     return charts
 
@@ -229,7 +217,7 @@ def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> l
 def curves(history: list[dict[str, Any]], best: int, task: Task, varied: bool) -> str:
     """Loss, score and rate over the epochs, as a part of a page."""
     charts = lines_over_epochs(history, best, task)
-    told = "Training pictures are varied, so they can be harder than those of the validation." if varied else ""  # fmt: skip
+    told = "Training pictures are varied, so they can be harder than those of the validation." if varied else ""
     cards = "".join(f"<div class='card'><h3>{name}</h3>{drawn}</div>" for name, drawn in charts)
     return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. "
             f"{told}</p><div class='grid-3'>{cards}</div>")  # fmt: skip
@@ -277,9 +265,7 @@ def _content(images: Images, net: Module, one: Picture) -> str:
     inputs = images.inputs
     assert inputs is not None  # pictures have figures of their own
     weights = inputs.weights(images.task, net, content) if one.kind == "wrong" else None
-    return inputs.figure(
-        content, f"<p>{said}{more} <span class='faint'>{place}</span></p>", weights
-    )
+    return inputs.figure(content, f"<p>{said}{more} <span class='faint'>{place}</span></p>", weights)
 
 
 def _variety(args: Namespace, images: Images) -> str:
@@ -312,20 +298,12 @@ def _network(rows: list, images: Images, shape: tuple[int, ...]) -> str:
 
 def _data(images: Images) -> str:
     title, drawn = images.task.chart(images.counts, images.targets)
-    parts = [
-        ("to train on", images.train),
-        ("to choose the best epoch", images.val),
-        ("to test", images.test),
-    ]
-    lines = "".join(
-        f"<tr><td>{t}</td><td class='n'>{len(d):,}</td></tr>" for t, d in parts if d is not None
-    )
+    parts = [("to train on", images.train), ("to choose the best epoch", images.val), ("to test", images.test)]
+    lines = "".join(f"<tr><td>{t}</td><td class='n'>{len(d):,}</td></tr>" for t, d in parts if d is not None)
     kinds: dict[str, int] = {}
     for p in images.problems:
         kinds[p.kind] = kinds.get(p.kind, 0) + 1
-    lines += "".join(
-        f"<tr><td>left out: {escape(k)}</td><td class='n'>{n}</td></tr>" for k, n in kinds.items()
-    )
+    lines += "".join(f"<tr><td>left out: {escape(k)}</td><td class='n'>{n}</td></tr>" for k, n in kinds.items())
     listed = "".join(f"<tr><td><code>{escape(printable(p.path))}</code></td><td>{escape(p.kind)}</td><td>{escape(printable(p.why))}</td></tr>"
                      for p in images.problems[:200])  # fmt: skip
     more = f"<details><summary>what was left out</summary><div class='card scroll'><table>{listed}</table></div></details>" if listed else ""  # fmt: skip
@@ -346,9 +324,7 @@ def _repeat(record: dict[str, Any]) -> str:
              "machine": f"{record['machine']}, {counted(record['cores'], 'core')}", "device": record["device"]}  # fmt: skip
     if record.get("joules") is not None:
         facts["energy of the machine"] = f"{record['joules'] / 1000:.1f} kJ"
-    lines = "".join(
-        f"<tr><td>{escape(k)}</td><td>{escape(str(v))}</td></tr>" for k, v in facts.items()
-    )
+    lines = "".join(f"<tr><td>{escape(k)}</td><td>{escape(str(v))}</td></tr>" for k, v in facts.items())
     return (f"<h2>To repeat it</h2><pre>{escape(record['command'])}</pre><p class='faint'>args.json has every setting; "
             "<code>rushlight train --config args.json</code> runs it again.</p><div class='grid-2'><div class='card'>"
             f"<h3>settings</h3><table>{settings}</table></div><div class='card'><h3>versions and machine</h3><table>{lines}</table></div></div>")  # fmt: skip

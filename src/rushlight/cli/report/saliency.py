@@ -36,9 +36,7 @@ def places(task: Any, net: Module, x: Tensor) -> np.ndarray | None:
             hook.remove()
     weight = gradient.mean((2, 3), keepdim=True)
     heat = (weight * maps[0].detach()).sum(1, keepdim=True).clamp(0)
-    heat = F.interpolate(heat, size=x.shape[-2:], mode="bilinear", align_corners=False)[
-        0, 0
-    ].numpy()
+    heat = F.interpolate(heat, size=x.shape[-2:], mode="bilinear", align_corners=False)[0, 0].numpy()
     return heat / heat.max() if heat.max() > 0 else heat
 
 

@@ -87,20 +87,14 @@ def line_chart(
     return "".join([*parts, "</svg>", _legend(lines)])
 
 
-def _across(
-    values: list[float], log: bool, whole: bool
-) -> tuple[Callable[[float], float], list[float]]:
+def _across(values: list[float], log: bool, whole: bool) -> tuple[Callable[[float], float], list[float]]:
     low, high = min(values), max(values)
     wide = W - LEFT - RIGHT
     if log:
         a, b = math.log10(low), math.log10(max(high, low * 1.01))
         return lambda v: LEFT + wide * (math.log10(v) - a) / (b - a), _powers(a, b)
     room = max(high - low, 1e-9)
-    at = (
-        [t for t in ticks(low, high, 7 if whole else 5) if not whole or t == int(t)]
-        if high > low
-        else [low]
-    )
+    at = [t for t in ticks(low, high, 7 if whole else 5) if not whole or t == int(t)] if high > low else [low]
     if high == low:
         return lambda v: LEFT + wide / 2, at
     return lambda v: LEFT + wide * (v - low) / room, at
@@ -159,9 +153,7 @@ def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     cell = max(14, min(46, 560 // max(n, 1)))
     longest = min(max(len(name) for name in names), 18)
     left, top = 12 + longest * 7, 12 + longest * 5
-    beyond = max(
-        0, 7 * min(len(names[-1]), 18) * 3 // 4 - cell // 2
-    )  # of the last name, which leans
+    beyond = max(0, 7 * min(len(names[-1]), 18) * 3 // 4 - cell // 2)  # of the last name, which leans
     wide, high = left + n * cell + 8 + beyond, top + n * cell + 4
     parts = [f"<svg class='matrix' viewBox='0 0 {wide} {high}' style='max-width:{wide * 1.25:.0f}px' role='img' "
              "aria-label='confusion matrix'>"]  # fmt: skip
@@ -170,7 +162,7 @@ def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
         y = top + i * cell
         parts.append(f"<text class='tick' x='{left - 7}' y='{y + cell / 2 + 4:.0f}' text-anchor='end'>{_cut(names[i])}</text>")  # fmt: skip
         x = left + i * cell + cell / 2
-        parts.append(f"<text class='tick' transform='translate({x:.0f},{top - 7}) rotate(-40)'>{_cut(names[i])}</text>")  # fmt: skip
+        parts.append(f"<text class='tick' transform='translate({x:.0f},{top - 7}) rotate(-40)'>{_cut(names[i])}</text>")
         for j, count in enumerate(row):
             share = count / total
             kind = "right" if i == j else "wrong"
@@ -188,9 +180,7 @@ def _cut(name: str, most: int = 18) -> str:
     return escape(name if len(name) <= most else name[: most - 1] + "…")
 
 
-def bars(
-    rows: Sequence[tuple[str, Sequence[tuple[str, float, str]]]], show: Callable = percent
-) -> str:
+def bars(rows: Sequence[tuple[str, Sequence[tuple[str, float, str]]]], show: Callable = percent) -> str:
     """A group of horizontal bars for each name: (CSS class, share of the longest, tooltip)."""
     parts = ["<div class='bars'>"]
     for name, values in rows:
@@ -248,12 +238,8 @@ def sheet(*charts: tuple[str, str]) -> str:
         if box is None:  # nothing to draw yet
             continue
         wide, tall = float(box[1]), float(box[2])
-        inner = drawn.replace(
-            "<svg ", f"<svg x='{x:g}' y='30' width='{wide:g}' height='{tall:g}' ", 1
-        )
-        parts.append(
-            f"<text x='{x + wide / 2:g}' y='20' text-anchor='middle'>{escape(title)}</text>{inner}</svg>"
-        )
+        inner = drawn.replace("<svg ", f"<svg x='{x:g}' y='30' width='{wide:g}' height='{tall:g}' ", 1)
+        parts.append(f"<text x='{x + wide / 2:g}' y='20' text-anchor='middle'>{escape(title)}</text>{inner}</svg>")
         for i, (kind, name) in enumerate(re.findall(r"<i class='key ([\w ]+)'></i>([^<]*)", keys)):
             y = tall + 44 + 20 * i
             parts.append(f"<line class='line {kind}' x1='{x + LEFT:g}' x2='{x + LEFT + 22:g}' y1='{y - 4:g}' y2='{y - 4:g}'/>"

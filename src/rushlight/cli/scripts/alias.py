@@ -30,7 +30,7 @@ COMPILED_FOR_PYTORCH = (
 
 # Modules that start MPI only to ask whether mpiexec started this process, and take an ImportError for "no". Started alone
 # here, MPI could not become a part of the world that ranks make later.
-ASK_FOR_RANKS = ("lightning.fabric.plugins.environments.mpi", "lightning_fabric.plugins.environments.mpi")  # fmt: skip
+ASK_FOR_RANKS = ("lightning.fabric.plugins.environments.mpi", "lightning_fabric.plugins.environments.mpi")
 
 
 def target_of(name: str) -> str | None:
@@ -97,9 +97,7 @@ def _spelt_as_theirs(name: str, path: Sequence[str] | None) -> ModuleSpec | None
 class AliasFinder(MetaPathFinder, Loader):
     """Answers imports of aliased names with the very module objects of rushlight."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> Any:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         ours = target_of(name)
         if name == "mpi4py.MPI" and _asker() in ASK_FOR_RANKS and _is_alone():
             raise ModuleNotFoundError("no mpiexec started this process", name=name)

@@ -17,9 +17,7 @@ from types import FrameType
 _EVERY = 0.002  # seconds between two looks
 _SHOWN = 10
 _OURS = str(Path(__file__).resolve().parents[2]) + os.sep
-_NOT_THE_USERS = tuple(
-    {os.path.join(p, "") for k, p in sysconfig.get_paths().items() if "lib" in k} | {_OURS, "<"}
-)
+_NOT_THE_USERS = tuple({os.path.join(p, "") for k, p in sysconfig.get_paths().items() if "lib" in k} | {_OURS, "<"})
 Line = tuple[str, int]
 
 

@@ -70,7 +70,7 @@ def drawn_over(picture: Any, boxes: Sequence[tuple[int, tuple[float, ...], str]]
         x1, y1, x2, y2 = (round(v) for v in corners)
         pen.rectangle((x1, y1, max(x1, x2), max(y1, y2)), outline=colour(number), width=wide)
         if said:
-            pen.text((x1 + wide + 1, y1 + wide), said, fill=colour(number), stroke_width=2, stroke_fill=(0, 0, 0))  # fmt: skip
+            pen.text((x1 + wide + 1, y1 + wide), said, fill=colour(number), stroke_width=2, stroke_fill=(0, 0, 0))
     return picture
 
 
@@ -83,7 +83,7 @@ class Boxes(Task):
     output = "boxes"
     meaning = ("for every place x1, y1, x2, y2 in pixels of the square and the probability of each class; of answers that overlap, "
                "who uses them keeps the best (non-maximum suppression)")  # fmt: skip
-    recipe = {"label_smoothing": 0.0, "mixup": 0.0, "views": 1, "augment": "strong", "size": 128, "batch_size": 16}  # fmt: skip
+    recipe = {"label_smoothing": 0.0, "mixup": 0.0, "views": 1, "augment": "strong", "size": 128, "batch_size": 16}
     not_for = ("label_smoothing", "mixup", "cutmix", "erase", "class_weights")
     beside_told = "Below the picture the boxes that were given, then the answer."
 
@@ -102,7 +102,7 @@ class Boxes(Task):
         w, h = target.size if min(target.size) else picture.size
         left, top, right, bottom = middle(w, h)
         rows = np.array(target.boxes, np.float64).reshape(-1, 5)
-        places = (rows[:, 1:] * [w, h, w, h] - [left, top, left, top]) / ([right - left, bottom - top] * 2)  # fmt: skip
+        places = (rows[:, 1:] * [w, h, w, h] - [left, top, left, top]) / ([right - left, bottom - top] * 2)
         over = augment.BoxesOver(np.concatenate([rows[:, :1], places], 1), picture.size)
         x, over = transform(picture, over.cut((0, 0, *picture.size), picture.size))
         made = np.full((target.room, 5), -1.0, np.float32)
@@ -116,7 +116,7 @@ class Boxes(Task):
         w, h = right - left, bottom - top
         apart = abs(w * high - h * wide) / max(w * high, h * wide)
         room = 1 / min(wide, high) + 0.01
-        return f"its boxes were drawn on a picture of {w}x{h} pixels, which has another shape" if apart > room else ""  # fmt: skip
+        return f"its boxes were drawn on a picture of {w}x{h} pixels, which has another shape" if apart > room else ""
 
     def groups(self, targets: Sequence[Outlines]) -> list[Hashable]:
         return by_rarest([self.members(target) for target in targets])
@@ -137,13 +137,11 @@ class Boxes(Task):
 
     def summary(self, targets: Sequence[Outlines]) -> str:
         boxes = sum(len(target.boxes) for target in targets)
-        return f"{super().summary(targets).replace(': ', ', by pictures: ', 1)}; {counted(boxes, 'box', 'boxes')}"  # fmt: skip
+        return f"{super().summary(targets).replace(': ', ', by pictures: ', 1)}; {counted(boxes, 'box', 'boxes')}"
 
     # -- training
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         from ...vision.models.detection.places import losses
 
         def loss(out: Any, y: Any) -> Any:
@@ -187,14 +185,14 @@ class Boxes(Task):
     def result(self, columns: Sequence[np.ndarray] | None) -> BoxesResult:
         none = (np.zeros((0, MOST, 6)), np.zeros((0, 1, 5)), np.zeros(0))
         found, truth, losses = columns or none
-        return BoxesResult(self.names, [f[f[:, 0] >= 0] for f in found], [t[t[:, 0] >= 0] for t in truth], losses)  # fmt: skip
+        return BoxesResult(self.names, [f[f[:, 0] >= 0] for f in found], [t[t[:, 0] >= 0] for t in truth], losses)
 
     def answers(self, out: Any, top: int) -> list[list[Found]]:
         """What it is sure enough of, in parts of the square."""
         return [[Found(self.names[int(row[0])], float(row[1]), tuple(row[2:].tolist())) for row in best if row[1] >= SURE]
                 for best in self._best(out)]  # fmt: skip
 
-    def inside(self, answer: list[Found], fit: str, size: tuple[int, int], side: int) -> list[Found]:  # fmt: skip
+    def inside(self, answer: list[Found], fit: str, size: tuple[int, int], side: int) -> list[Found]:
         """In pixels of the picture."""
         x, y, right, bottom = augment.inside(side, fit, size)
         kept = middle(*size)
@@ -213,7 +211,7 @@ class Boxes(Task):
         return ["found", "boxes"]
 
     def cells(self, answer: list[Found]) -> list[str]:
-        return [str(len(answer)), "|".join(f"{printable(n)} {p:.4f} {_corners(box)}" for n, p, box in answer)]  # fmt: skip
+        return [str(len(answer)), "|".join(f"{printable(n)} {p:.4f} {_corners(box)}" for n, p, box in answer)]
 
     def as_json(self, answer: list[Found]) -> dict[str, Any]:
         return {"boxes": [{"class": printable(n), "probability": round(p, 6), "box": [round(v, 2) for v in box]}
@@ -225,27 +223,27 @@ class Boxes(Task):
         shown = [(self.names.index(n), box, f"{n} {p:.0%}") for n, p, box in answer]
         return drawn_over(open_picture(path), shown)
 
-    def _over(self, pixels: np.ndarray, rows: np.ndarray, scores: Sequence[float] = ()) -> np.ndarray:  # fmt: skip
+    def _over(self, pixels: np.ndarray, rows: np.ndarray, scores: Sequence[float] = ()) -> np.ndarray:
         from PIL import Image
 
         picture = Image.fromarray(pixels)
         times = max(1, -(-DRAWN // min(picture.size)))
         picture = picture.resize((picture.width * times, picture.height * times))
         said = [f"{p:.0%}" for p in scores] or [""] * len(rows)
-        shown = [(int(row[0]), tuple((row[1:] * picture.width).tolist()), told) for row, told in zip(rows, said)]  # fmt: skip
+        shown = [(int(row[0]), tuple((row[1:] * picture.width).tolist()), told) for row, told in zip(rows, said)]
         return np.asarray(drawn_over(picture, shown))
 
     def drawn(self, pixels: np.ndarray, y: Any) -> list[np.ndarray]:
         rows = np.asarray(y)
         return [self._over(pixels, rows[rows[:, 0] >= 0])]
 
-    def beside(self, net: Module, x: Tensor, y: Any, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:  # fmt: skip
+    def beside(self, net: Module, x: Tensor, y: Any, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:
         import rushlight as rl
 
         with rl.no_grad():
             best = self._best(net(x[None]))[0]
         best = best[best[:, 1] >= SURE]
-        return [*self.drawn(pixels, y), self._over(pixels, best[:, [0, 2, 3, 4, 5]], best[:, 1].tolist())]  # fmt: skip
+        return [*self.drawn(pixels, y), self._over(pixels, best[:, [0, 2, 3, 4, 5]], best[:, 1].tolist())]
 
     # -- files
 
@@ -316,7 +314,7 @@ class BoxesResult(Result):
             boxes = weights @ np.array([(t[:, 0] == k).sum() for t in self.truth], float)
             mine = np.flatnonzero(every[:, 0] == k)
             mine = mine[np.argsort(-every[mine, 1], kind="stable")]
-            areas[:, k] = np.where(boxes > 0, area_under(hits[mine], weights[:, of[mine]], boxes), np.nan)  # fmt: skip
+            areas[:, k] = np.where(boxes > 0, area_under(hits[mine], weights[:, of[mine]], boxes), np.nan)
         return areas
 
     @cached_property
@@ -393,7 +391,7 @@ class BoxesResult(Result):
             lines.append(f"{short(self.classes[i]):<{wide}}  {int(by['boxes'][i]):>5}   {_or_dash(by['ap50'][i]):>8}  {_or_dash(by['ap'][i]):>5}  "
                          f"{by['recall'][i]:6.1%}  {by['precision'][i]:9.1%}")  # fmt: skip
         if len(order) < len(self.classes):
-            lines.append(f"(the ten worst of {counted(len(self.classes), 'class', 'classes')}; test.json has all)")  # fmt: skip
+            lines.append(f"(the ten worst of {counted(len(self.classes), 'class', 'classes')}; test.json has all)")
         return "\n".join([
             f"mAP of the network on the {tested(len(self.found))}, at an overlap of one half: {self.score:.3f}",
             f"Between {low:.3f} and {high:.3f} at 95 % confidence, by pictures; mean over overlaps from 0.5 to 0.95 (COCO's) "
@@ -447,7 +445,7 @@ class BoxesResult(Result):
             wrong.append(len(found) + len(truth) - 2 * right)
             said = task._told(found[:, 0].astype(int).tolist())
             true = task._told(truth[:, 0].astype(int).tolist())
-            shown.append(Picture(i, "wrong" if wrong[-1] else "right", said, "", true if said != true else ""))  # fmt: skip
+            shown.append(Picture(i, "wrong" if wrong[-1] else "right", said, "", true if said != true else ""))
         order = np.argsort(-np.array(wrong, int), kind="stable").tolist()
         worst = [shown[i] for i in order if wrong[i]][:SHOWN]
         best = [shown[i] for i in reversed(order) if not wrong[i] and len(self.truth[i])][:SHOWN]

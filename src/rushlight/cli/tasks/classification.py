@@ -43,9 +43,7 @@ class Classification(Task):
     def in_words(self, target: int) -> str:
         return self.names[int(target)]
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         import rushlight as rl
 
         weight = None
@@ -68,7 +66,7 @@ class Classification(Task):
 
         sure, answer = out.softmax(1).max(1)
         top = out.topk(min(TOP, out.shape[1]), 1)[1]
-        return y, answer, sure, (top == y[:, None]).any(1), F.cross_entropy(out, y, reduction="none")  # fmt: skip
+        return y, answer, sure, (top == y[:, None]).any(1), F.cross_entropy(out, y, reduction="none")
 
     def result(self, columns: Sequence[np.ndarray] | None) -> ClassResult:
         if columns is None:
@@ -84,8 +82,7 @@ class Classification(Task):
     def answers(self, out: Any, top: int) -> list[list[tuple[str, float]]]:
         """The likeliest classes with their probabilities."""
         values, at = out.softmax(1).topk(min(top, len(self.names)), 1)
-        return [[(self.names[int(i)], float(v)) for v, i in zip(*row)]
-                for row in zip(values.numpy(), at.numpy())]  # fmt: skip
+        return [[(self.names[int(i)], float(v)) for v, i in zip(*row)] for row in zip(values.numpy(), at.numpy())]
 
     def said(self, answer: list[tuple[str, float]]) -> str:
         return "   ".join(f"{printable(name)} {share:.1%}" for name, share in answer)
@@ -224,13 +221,13 @@ class ClassResult(Result):
     def cards(self, tested: str) -> list[Card]:
         low, high = self.interval()
         error, _ = self.calibration()
-        more = [Card(f"{self.top5:.1%}", "right among the five likeliest")] if len(self.classes) > TOP else []  # fmt: skip
+        more = [Card(f"{self.top5:.1%}", "right among the five likeliest")] if len(self.classes) > TOP else []
         return [
             Card(f"{self.accuracy:.1%}", f"accuracy on {tested}", f"95 % interval {low:.1%} to {high:.1%}"),
             Card(f"{self.f1().mean():.3f}", "F1, mean of the classes"),
             *more,
             Card(f"{error:.1%}", "confidence off by, on average"),
-        ]  # fmt: skip
+        ]
 
     def sections(self) -> str:
         """The matrix, the classes, the calibration."""
@@ -273,9 +270,7 @@ def _surest(result: ClassResult, places: np.ndarray) -> list[Picture]:
     first = places[np.argsort(-result.confidence[places], kind="stable")][:SHOWN]
     shown = []
     for i in first.tolist():
-        true, answer = (
-            printable(result.classes[int(v[i])]) for v in (result.truth, result.answers)
-        )
+        true, answer = (printable(result.classes[int(v[i])]) for v in (result.truth, result.answers))
         sure = f"{result.confidence[i]:.0%}"
         wrong = result.truth[i] != result.answers[i]
         shown.append(Picture(i, "wrong" if wrong else "right", answer, sure, true if wrong else ""))
@@ -304,9 +299,7 @@ def _classes(result: ClassResult) -> list[str]:
     """Every class: pictures, recall, precision, F1, and what it is most often taken for."""
     names, wide = _names(result)
     matrix = result.matrix
-    lines = [
-        f"{'true class':<{wide}}  {result.noun + 's':>8}  recall  precision     F1  most often taken for"
-    ]
+    lines = [f"{'true class':<{wide}}  {result.noun + 's':>8}  recall  precision     F1  most often taken for"]
     for i, name in enumerate(names):
         wrong = matrix[i].copy()
         wrong[i] = 0

@@ -11,9 +11,7 @@ from .multilabel import Multilabel
 from .regression import Regression
 from .task import Task
 
-KINDS: dict[str, type[Task]] = {
-    task.kind: task for task in (Classification, Multilabel, Regression, Boxes, Masks)
-}
+KINDS: dict[str, type[Task]] = {task.kind: task for task in (Classification, Multilabel, Regression, Boxes, Masks)}
 
 
 def task_of(saved: dict[str, Any]) -> Task:

@@ -111,14 +111,12 @@ class Masks(Task):
         return target.there
 
     def renumbered(self, target: Mask, number: dict[int, int]) -> Mask:
-        return replace(target, classes={v: number[i] for v, i in target.classes.items() if i in number})  # fmt: skip
+        return replace(target, classes={v: number[i] for v, i in target.classes.items() if i in number})
 
     def in_words(self, target: Mask) -> str:
         return ", ".join(self.names[i] for i in target.there) or "nothing"
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         import rushlight as rl
 
         weight = None
@@ -180,7 +178,7 @@ class Masks(Task):
 
     def as_json(self, answer: np.ndarray) -> dict[str, Any]:
         """The shares of the picture, and its classes as a grey PNG of their numbers."""
-        return {"areas": {printable(n): round(v, 6) for n, v in self._areas(answer)}, "mask": address(answer)}  # fmt: skip
+        return {"areas": {printable(n): round(v, 6) for n, v in self._areas(answer)}, "mask": address(answer)}
 
     def picture_of(self, answer: np.ndarray, path: str, size: tuple[int, int]) -> Any:
         """Numbers of classes, with a palette to look at."""
@@ -199,7 +197,7 @@ class Masks(Task):
     def drawn(self, pixels: np.ndarray, y: Tensor) -> list[np.ndarray]:
         return [over(pixels, y.numpy())]
 
-    def beside(self, net: Module, x: Tensor, y: Tensor, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:  # fmt: skip
+    def beside(self, net: Module, x: Tensor, y: Tensor, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:
         import rushlight as rl
 
         with rl.no_grad():
@@ -291,7 +289,7 @@ class MasksResult(Result):
             Card(f"{self.score:.3f}", f"IoU on {tested}", f"95 % interval {low:.3f} to {high:.3f}"),
             Card(f"{self.by_class()['iou'].mean():.3f}", "IoU over all pixels, mean of the classes"),
             Card(f"{self.accuracy():.1%}", "of the pixels right"),
-        ]  # fmt: skip
+        ]
 
     def charts(self) -> list[tuple[str, list[tuple[str, str]]]]:
         if len(self.classes) > MANY:

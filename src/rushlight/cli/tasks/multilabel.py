@@ -11,19 +11,7 @@ import numpy as np
 
 from ..errors import printable, short
 from ..report import svg
-from .task import (
-    MOST_ROWS,
-    SHOWN,
-    Card,
-    Picture,
-    Result,
-    Task,
-    interval,
-    key_of,
-    tested,
-    to_try,
-    wilson,
-)
+from .task import MOST_ROWS, SHOWN, Card, Picture, Result, Task, interval, key_of, tested, to_try, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,9 +32,7 @@ class Multilabel(Task):
 
     kind, score, score_name = "multilabel", "f1", "F1"
     one, many = "label", "labels"
-    meaning = (
-        "a sigmoid of each score is the probability of that label; from one half on it is there"
-    )
+    meaning = "a sigmoid of each score is the probability of that label; from one half on it is there"
     recipe = {"label_smoothing": 0.0}
 
     def groups(self, targets: Sequence[tuple[int, ...]]) -> list[Hashable]:
@@ -66,9 +52,7 @@ class Multilabel(Task):
     def in_words(self, target: tuple[int, ...]) -> str:
         return ", ".join(self.names[i] for i in target) or "no label"
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         import rushlight as rl
 
         weight = None
@@ -90,7 +74,7 @@ class Multilabel(Task):
     def rows(self, out: Any, y: Any) -> tuple[Any, ...]:
         import rushlight.nn.functional as F
 
-        return y, out.sigmoid(), F.binary_cross_entropy_with_logits(out, y, reduction="none").mean(1)  # fmt: skip
+        return y, out.sigmoid(), F.binary_cross_entropy_with_logits(out, y, reduction="none").mean(1)
 
     def result(self, columns: Sequence[np.ndarray] | None) -> LabelsResult:
         none = np.zeros((0, len(self.names)))
@@ -131,9 +115,7 @@ def average_precision(truth: np.ndarray, shares: np.ndarray) -> float:
     if not truth.any():
         return float("nan")
     order = np.argsort(-shares, kind="stable")
-    ends = np.append(
-        np.flatnonzero(np.diff(shares[order])), len(order) - 1
-    )  # of equal shares, all at once
+    ends = np.append(np.flatnonzero(np.diff(shares[order])), len(order) - 1)  # of equal shares, all at once
     found = np.cumsum(truth[order])[ends]
     precision, recall = found / (ends + 1), found / truth.sum()
     return float((np.diff(recall, prepend=0.0) * precision).sum())
@@ -171,7 +153,7 @@ class LabelsResult(Result):
         """Pictures, recall, precision, F1 and average precision of every label."""
         hits = (self.truth & self.answers).sum(0)
         there, answered = self.truth.sum(0), self.answers.sum(0)
-        area = [average_precision(self.truth[:, i], self.shares[:, i]) for i in range(len(self.labels))]  # fmt: skip
+        area = [average_precision(self.truth[:, i], self.shares[:, i]) for i in range(len(self.labels))]
         return {
             "pictures": there, "recall": hits / np.maximum(there, 1), "precision": hits / np.maximum(answered, 1),
             "f1": 2 * hits / np.maximum(there + answered, 1), "average_precision": np.array(area),
@@ -211,9 +193,7 @@ class LabelsResult(Result):
         if not by_class and len(order) > MANY:
             order = np.argsort(by["f1"], kind="stable")[:10]
         wide = max(len("label"), *(len(short(name)) for name in self.labels))
-        lines = [
-            f"{'label':<{wide}}  {self.noun + 's':>8}  recall  precision     F1  average precision"
-        ]
+        lines = [f"{'label':<{wide}}  {self.noun + 's':>8}  recall  precision     F1  average precision"]
         for i in order:
             area = by["average_precision"][i]
             lines.append(
@@ -244,7 +224,7 @@ class LabelsResult(Result):
             Card(f"{self.score:.3f}", f"F1 on {tested}", f"95 % interval {low:.3f} to {high:.3f}"),
             Card(f"{right / max(count, 1):.1%}", "all labels right", f"95 % interval {exact[0]:.1%} to {exact[1]:.1%}"),
             Card(f"{self.mean_precision():.3f}", "mean average precision of the labels"),
-        ]  # fmt: skip
+        ]
 
     def sections(self) -> str:
         by = self.by_label()
@@ -276,13 +256,9 @@ class LabelsResult(Result):
 
     def _shown(self, i: int, kind: str) -> Picture:
         names = [printable(name) for name in self.labels]
-        said = ", ".join(
-            f"{n} {p:.0%}" for n, p, yes in zip(names, self.shares[i], self.answers[i]) if yes
-        )
+        said = ", ".join(f"{n} {p:.0%}" for n, p, yes in zip(names, self.shares[i], self.answers[i]) if yes)
         true = ", ".join(n for n, there in zip(names, self.truth[i]) if there)
-        return Picture(
-            i, kind, said or "no label", "", (true or "no label") if kind == "wrong" else ""
-        )
+        return Picture(i, kind, said or "no label", "", (true or "no label") if kind == "wrong" else "")
 
 
 def _within(f1: np.ndarray) -> tuple[float, float]:

@@ -76,11 +76,9 @@ class Regression(Task):
         return f"Values: {'; '.join(of[:6])}{more}"
 
     def chart(self, counts: list[int], targets: Sequence[tuple[float, ...]]) -> tuple[str, str]:
-        drawn = [svg.histogram([t[i] for t in targets]) for i in range(min(len(self.names), MOST_CHARTS))]  # fmt: skip
+        drawn = [svg.histogram([t[i] for t in targets]) for i in range(min(len(self.names), MOST_CHARTS))]
         titled = [f"<h3>{escape(printable(name))}</h3>{d}" for name, d in zip(self.names, drawn)]
-        return f"{self.noun}s to train on, by value", "".join(
-            titled if len(self.names) > 1 else drawn
-        )
+        return f"{self.noun}s to train on, by value", "".join(titled if len(self.names) > 1 else drawn)
 
     def check_head(self, model: str, layer: Module) -> None:
         import rushlight as rl
@@ -88,9 +86,7 @@ class Regression(Task):
         if not isinstance(layer, rl.nn.Linear):  # SqueezeNet cuts off what is below 0
             raise UsageError(f"--model {model} does not end in a linear layer and cannot answer any number: try resnet18")  # fmt: skip
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         import rushlight as rl
 
         return rl.nn.SmoothL1Loss()
@@ -110,9 +106,7 @@ class Regression(Task):
     def result(self, columns: Sequence[np.ndarray] | None) -> ValuesResult:
         none = np.zeros((0, len(self.names)))
         truth, answers, losses = columns or (none, none, np.zeros(0))
-        return ValuesResult(
-            self.names, self._in_units(truth), self._in_units(answers), losses, self.noun
-        )
+        return ValuesResult(self.names, self._in_units(truth), self._in_units(answers), losses, self.noun)
 
     def strongest(self, out: Any) -> Any:
         return out.abs().sum(1)
@@ -122,9 +116,7 @@ class Regression(Task):
 
     def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, None]:
         truth = truth.reshape(len(truth), -1)
-        return ValuesResult(
-            self.names, truth, answers.reshape(truth.shape), np.zeros(0)
-        ).score, None
+        return ValuesResult(self.names, truth, answers.reshape(truth.shape), np.zeros(0)).score, None
 
     def answers(self, out: Any, top: int) -> list[list[float]]:
         return self._in_units(out.numpy()).tolist()
@@ -194,16 +186,10 @@ class ValuesResult(Result):
         }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
-        found = {
-            "r2": round(self.score, 6),
-            "loss": round(self.loss, 6),
-            key_of(self.noun): len(self.truth),
-        }
+        found = {"r2": round(self.score, 6), "loss": round(self.loss, 6), key_of(self.noun): len(self.truth)}
         if not len(self.truth):
             return {**found, "values": {}}
-        each = {
-            n: {k: float(f"{v:.7g}") for k, v in by.items()} for n, by in self.by_name().items()
-        }
+        each = {n: {k: float(f"{v:.7g}") for k, v in by.items()} for n, by in self.by_name().items()}
         for i, name in enumerate(self.names):
             low, high = _within(self.off()[:, i])
             each[name]["interval_95"] = [float(f"{low:.7g}"), float(f"{high:.7g}")]  # type: ignore[assignment]
@@ -220,13 +206,10 @@ class ValuesResult(Result):
             f"Mean error{of} on the {tested(len(self.truth), self.noun)}: {plain(first['mean_error'])}",
             f"Between {plain(low)} and {plain(high)} at 95 % confidence; half of the errors are below {plain(first['median_error'])}; "
             f"R² {first['r2']:.3f}; always the same answer would be off by {plain(first['same_answer'])}.",
-        ]  # fmt: skip
+        ]
         if len(self.names) > 1 or by_class:
             wide = max(len("number"), *(len(short(n)) for n in self.names))
-            lines += [
-                "",
-                f"{'number':<{wide}}  mean error  root mean square     R²        bias  same answer",
-            ]
+            lines += ["", f"{'number':<{wide}}  mean error  root mean square     R²        bias  same answer"]
             lines += [f"{short(n):<{wide}}  {plain(b['mean_error']):>10}  {plain(b['root_mean_square']):>16}  {b['r2']:5.3f}  "
                       f"{plain(b['bias']):>10}  {plain(b['same_answer']):>11}" for n, b in by.items()]  # fmt: skip
         return "\n".join(lines)
@@ -252,13 +235,11 @@ class ValuesResult(Result):
             cards.append(Card(plain(by["mean_error"]), f"mean error of {printable(name)} on {tested}",
                               f"95 % interval {plain(low)} to {plain(high)}; always the same answer: {plain(by['same_answer'])}"))  # fmt: skip
         several = ", mean of the numbers" if len(self.names) > 1 else ""
-        return [*cards, Card(f"{self.score:.3f}", f"R²: the part of the variance that is explained{several}")]  # fmt: skip
+        return [*cards, Card(f"{self.score:.3f}", f"R²: the part of the variance that is explained{several}")]
 
     def sections(self) -> str:
         parts = []
-        for i, (title, drawn) in enumerate(
-            chart for _, charts in self.charts() for chart in charts
-        ):
+        for i, (title, drawn) in enumerate(chart for _, charts in self.charts() for chart in charts):
             errors = (self.answers[:, i] - self.truth[:, i]).tolist()
             parts.append(f"<div class='card'><h3>{escape(title)}</h3>{drawn}</div><div class='card'>"
                          f"<h3>{escape(printable(self.names[i]))}: errors, answered less true</h3>{svg.histogram(errors)}</div>")  # fmt: skip

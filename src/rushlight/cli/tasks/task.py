@@ -58,18 +58,14 @@ class Task:
     least: ClassVar[int] = 1  # so many of them there must be
     output: ClassVar[str] = "scores"  # the name of an exported network's output
     meaning: ClassVar[str]  # what whoever uses an exported network does with it
-    recipe: ClassVar[
-        dict[str, Any]
-    ] = {}  # settings that suit this task better than those of pictures in classes
+    recipe: ClassVar[dict[str, Any]] = {}  # settings that suit this task better than those of pictures in classes
     scaled: ClassVar[bool] = False  # whether `scale` is needed
     # The network of `vision.models` that answers for places of a picture, on the one that is chosen.
     over: ClassVar[str] = ""
     in_steps: ClassVar[bool] = True  # whether steps tell the score: it is that of single pictures
     writes: ClassVar[bool] = False  # whether `predict --out` can draw an answer
     # What stands under pictures of the test.
-    beside_told: ClassVar[str] = (
-        "The lower picture shows in orange which places the answer comes from (Grad-CAM)."
-    )
+    beside_told: ClassVar[str] = "The lower picture shows in orange which places the answer comes from (Grad-CAM)."
     not_for: ClassVar[tuple[str, ...]] = ()  # settings that mean nothing here
 
     def __init__(self, names: Sequence[str], scale: Any = None, noun: str = "picture") -> None:
@@ -157,9 +153,7 @@ class Task:
     def check_head(self, model: str, layer: Module) -> None:
         """UsageError where the layer that answers cannot give such answers."""
 
-    def criterion(
-        self, args: Namespace, counts: list[int], total: int, device: str
-    ) -> Callable[[Any, Any], Any]:
+    def criterion(self, args: Namespace, counts: list[int], total: int, device: str) -> Callable[[Any, Any], Any]:
         """The loss of scores and targets; `counts` are of each name, of `total` pictures."""
         raise NotImplementedError
 
@@ -189,7 +183,7 @@ class Task:
         """Of each row of scores, how much it speaks for the answer to the first."""
         return out.softmax(1)[:, int(out[0].argmax())]
 
-    def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, tuple[float, float] | None]:  # fmt: skip
+    def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, tuple[float, float] | None]:
         """The score of another model's answers, as targets, and its interval where it has one."""
         raise NotImplementedError
 
@@ -199,7 +193,7 @@ class Task:
         """A training picture with its target drawn over it, where that can be drawn."""
         return []
 
-    def beside(self, net: Module, x: Any, y: Any, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:  # fmt: skip
+    def beside(self, net: Module, x: Any, y: Any, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:
         """What stands under a picture of the test: of mistakes, which places they come from."""
         from ..report import saliency
 
@@ -328,7 +322,9 @@ def wilson(right: float, count: int) -> tuple[float, float]:
 
 TRY = ("Try more --minutes, --lr-find for another rate, a larger --size, or --weights imagenet to start "
        "from; look at the pictures in the report to see that {what} are right.")  # fmt: skip
-TRY_ELSE = "Try more --minutes, or --lr-find for another rate; look at the {noun}s in the report to see that {what} are right."
+TRY_ELSE = (
+    "Try more --minutes, or --lr-find for another rate; look at the {noun}s in the report to see that {what} are right."
+)
 
 
 def to_try(what: str, noun: str = "picture") -> str:
@@ -342,7 +338,7 @@ def scores_of(task: Task, net: Module, x: Any, views: int = 1) -> Any:
     return out if views == 1 else task.both(out, net(x.flip(3)).float())
 
 
-def measure(task: Task, net: Module, loader: Iterable[Any], device: str, prepare: Any = None, views: int = 1) -> Any:  # fmt: skip
+def measure(task: Task, net: Module, loader: Iterable[Any], device: str, prepare: Any = None, views: int = 1) -> Any:
     """Test a network on every image of a loader; `prepare` brings a batch into the network's format."""
     import rushlight as rl
 

@@ -18,7 +18,7 @@ def boosting(task: Any, categories: list[int]) -> tuple[str, Any] | str:
     from sklearn import ensemble
 
     kinds = {"classification": ensemble.HistGradientBoostingClassifier, "regression": ensemble.HistGradientBoostingRegressor}  # fmt: skip
-    return "gradient boosting", kinds[task.kind](categorical_features=categories or None, random_state=0)  # fmt: skip
+    return "gradient boosting", kinds[task.kind](categorical_features=categories or None, random_state=0)
 
 
 def of_words(task: Any) -> tuple[str, Any] | str:
@@ -27,7 +27,7 @@ def of_words(task: Any) -> tuple[str, Any] | str:
         return why
     from sklearn import feature_extraction, linear_model, pipeline
 
-    model = linear_model.Ridge() if task.kind == "regression" else linear_model.LogisticRegression(max_iter=1000)  # fmt: skip
+    model = linear_model.Ridge() if task.kind == "regression" else linear_model.LogisticRegression(max_iter=1000)
     words = feature_extraction.text.TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     return "a linear model of words", pipeline.make_pipeline(words, model)
 
@@ -55,9 +55,9 @@ def beside(images: Any) -> tuple[dict[str, Any], str]:
         model.fit(of(train), np.asarray(train.targets).ravel())
         found = model.predict(of(test))
     except ValueError as error:  # too few of a class for its own validation, no word that it knows
-        return {}, f"{name.capitalize()} (scikit-learn) beside it: {' '.join(str(error).split())[:200]}"  # fmt: skip
+        return {}, f"{name.capitalize()} (scikit-learn) beside it: {' '.join(str(error).split())[:200]}"
     result = task.compared(np.asarray(test.targets), found)
-    said = f"{name.capitalize()} (scikit-learn) on the same {len(test):,} {images.noun}s: {task.score_name} {task.shown(result[0])}"  # fmt: skip
+    said = f"{name.capitalize()} (scikit-learn) on the same {len(test):,} {images.noun}s: {task.score_name} {task.shown(result[0])}"
     entry: dict[str, Any] = {"name": name, task.score: round(result[0], 6)}
     if result[1] is not None:
         entry["interval_95"] = [round(v, 6) for v in result[1]]

@@ -42,11 +42,7 @@ def _text(v: object) -> bool:
 
 
 def _classes(v: object) -> bool:
-    return (
-        type(v) is list
-        and 0 < len(v) <= MOST_CLASSES
-        and all(type(c) is str and len(c) <= LONGEST_CLASS for c in v)
-    )
+    return type(v) is list and 0 < len(v) <= MOST_CLASSES and all(type(c) is str and len(c) <= LONGEST_CLASS for c in v)
 
 
 def _numbers(v: object) -> bool:
@@ -91,7 +87,7 @@ def _fold(v: object) -> bool:
 
 def _scale(v: object) -> bool:
     """The means and the spreads of the values."""
-    return isinstance(v, (tuple, list)) and len(v) == 2 and all(map(_numbers, v)) and min(v[1], default=0) > 0  # fmt: skip
+    return isinstance(v, (tuple, list)) and len(v) == 2 and all(map(_numbers, v)) and min(v[1], default=0) > 0
 
 
 def _inputs(v: Any) -> bool:
@@ -138,9 +134,7 @@ def check(content: dict[str, Any], size: int, path: str) -> None:
     channels = content["channels"]
     scale = [*content["mean"], *content["std"]]
     if len(scale) != 2 * channels or min(content["std"]) <= 0:
-        raise UsageError(
-            f"{path} is damaged: its mean and std do not fit {counted(channels, 'channel')}"
-        )
+        raise UsageError(f"{path} is damaged: its mean and std do not fit {counted(channels, 'channel')}")
     task = KINDS[content["config"]["task"]]
     if ([len(v) for v in content["scale"] or ()] == [len(content["classes"])] * 2) != task.scaled:
         raise UsageError(f"{path} is damaged: its scale does not fit a {task.kind}")

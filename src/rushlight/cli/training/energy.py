@@ -21,10 +21,7 @@ class Meter:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         last = self._count()
         # A counter that ran over shows less than before: then nothing is known.
@@ -42,9 +39,7 @@ class Meter:
         """` with 1.2 kJ (0.3 Wh)`, or nothing."""
         if self.joules is None:
             return ""
-        return (
-            f" with {self.joules / 1000:.1f} kJ ({self.joules / 3600:.2f} Wh) of the whole machine"
-        )
+        return f" with {self.joules / 1000:.1f} kJ ({self.joules / 3600:.2f} Wh) of the whole machine"
 
 
 def _processors() -> float | None:

@@ -50,7 +50,7 @@ def _is_data(folder: str, data: str) -> bool:
     """Whether the folder, or what it lies in, is a part of the data set: none of a run, and not empty."""
     inside = os.path.realpath(folder) + os.sep
     there = os.path.isdir(folder) and os.path.isdir(data) and bool(os.listdir(folder))
-    return there and inside.startswith(os.path.join(os.path.realpath(data), "")) and not holds_runs(folder)  # fmt: skip
+    return there and inside.startswith(os.path.join(os.path.realpath(data), "")) and not holds_runs(folder)
 
 
 def _made(folder: str) -> bool:
@@ -80,14 +80,10 @@ def _newest() -> str | None:
     """The run in runs/ that was written to last."""
     parent = os.path.dirname(DEFAULT)
     try:
-        found = [
-            e.path for e in os.scandir(parent) if os.path.exists(os.path.join(e.path, "last.pth"))
-        ]
+        found = [e.path for e in os.scandir(parent) if os.path.exists(os.path.join(e.path, "last.pth"))]
     except OSError:
         return None
-    return max(
-        found, key=lambda path: os.path.getmtime(os.path.join(path, "last.pth")), default=None
-    )
+    return max(found, key=lambda path: os.path.getmtime(os.path.join(path, "last.pth")), default=None)
 
 
 def find_data(args: Namespace, saved: dict[str, Any]) -> None:

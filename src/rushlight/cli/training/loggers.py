@@ -35,9 +35,7 @@ class Loggers:
             kind: Any = {"wandb": _Wandb, "mlflow": _Mlflow}[self.args.log]
             try:
                 self.open.append(_Outside(self.stack.enter_context(kind(self.args)), self.args.log))
-            except (
-                Exception
-            ) as error:  # their errors are of many kinds: no account, no server, no permission
+            except Exception as error:  # their errors are of many kinds: no account, no server, no permission
                 self.stack.close()
                 raise UsageError(f"--log {self.args.log}: {' '.join(str(error).split())}") from None
         return self
@@ -113,9 +111,7 @@ class _Wandb:
         import wandb
 
         name = os.path.basename(os.path.abspath(self.args.out))
-        self.run = wandb.init(
-            project="rushlight", name=name, dir=self.args.out, config=_settings(self.args)
-        )
+        self.run = wandb.init(project="rushlight", name=name, dir=self.args.out, config=_settings(self.args))
         return self
 
     def add_scalar(self, name: str, value: float, epoch: int) -> None:

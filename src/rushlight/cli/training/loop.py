@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 class Stepper:
     """A network, its loss and its optimiser, as a function of a batch."""
 
-    def __init__(
-        self, args: Namespace, net: Module, optimizer: Optimizer, images: Images, device: str
-    ) -> None:
+    def __init__(self, args: Namespace, net: Module, optimizer: Optimizer, images: Images, device: str) -> None:
         import rushlight as rl
 
         self.args, self.net, self.optimizer, self.device = args, net, optimizer, device
@@ -47,15 +45,11 @@ class Stepper:
         self.criterion = self.task.criterion(args, images.counts, len(images.train), device)
         self.dtype = {"bf16": rl.bfloat16, "fp16": rl.float16}.get(args.amp or "")
         self.weight = 1.0  # of this batch's gradient: ranks with more images than others count more
-        self.parts = (
-            0  # of this batch, where ranks agreed on a number: each part ends with an exchange
-        )
+        self.parts = 0  # of this batch, where ranks agreed on a number: each part ends with an exchange
         self.scaler = None
         if args.amp == "fp16":
             if device == "cpu":
-                raise UsageError(
-                    "--amp fp16 is for GPUs: on the CPU use --amp bf16, or leave it out"
-                )
+                raise UsageError("--amp fp16 is for GPUs: on the CPU use --amp bf16, or leave it out")
             self.scaler = rl.amp.GradScaler(device.partition(":")[0])
         self.frozen = _frozen_norms(net) if args.freeze else []
 
@@ -193,9 +187,7 @@ class Run:
                          classes=len(images.classes), width=args.width, over=self.task.over, inputs=images.inputs)  # fmt: skip
         self.task.check_head(args.model, self.net.get_submodule(head_of(self.net)))
         self.start_note = (
-            start_from(self.net, args.weights, args.model)
-            if fresh and args.weights != config.NONE
-            else ""
+            start_from(self.net, args.weights, args.model) if fresh and args.weights != config.NONE else ""
         )
         if args.freeze:
             freeze_body(self.net, head_of(self.net))
@@ -397,8 +389,7 @@ class Run:
         if not self.args.balanced:
             return rl.randperm(len(images.train), generator=generator).tolist()
         rarest = [
-            min((images.counts[i] for i in self.task.members(t)), default=max(images.counts))
-            for t in images.targets
+            min((images.counts[i] for i in self.task.members(t)), default=max(images.counts)) for t in images.targets
         ]
         weights = 1 / rl.tensor(rarest, dtype=rl.float64)
         return rl.multinomial(weights, len(rarest), replacement=True, generator=generator).tolist()
@@ -422,7 +413,9 @@ class Run:
             found = self._measure(self.images.val)
             self._check_finite("validation ", self.epoch, found.loss)
             line.update({"val_loss": found.loss, f"val_{key}": found.score})
-            said += f"  validation {'' if self.task.in_steps else self.task.score_name + ' '}{self.task.shown(found.score)}"
+            said += (
+                f"  validation {'' if self.task.in_steps else self.task.score_name + ' '}{self.task.shown(found.score)}"
+            )
             self.hook("on_validation_end", self.shown)
         if self._is_best(line):
             self.best = {"epoch": self.epoch, "score": line.get(f"val_{key}", -math.inf),
@@ -437,12 +430,12 @@ class Run:
     def _measure(self, data: Any) -> Any:
         from rushlight.utils.data import DataLoader
 
-        return measure(self.task, self.shown, DataLoader(data, 256), self.device, self.stepper.prepare)  # fmt: skip
+        return measure(self.task, self.shown, DataLoader(data, 256), self.device, self.stepper.prepare)
 
     def _is_best(self, line: dict[str, Any]) -> bool:
         """Better than the best so far; without a validation part the last is."""
         found = line.get(f"val_{self.task.score}")
-        return found is None or (found, -line["val_loss"]) > (self.best["score"], -self.best["loss"])  # fmt: skip
+        return found is None or (found, -line["val_loss"]) > (self.best["score"], -self.best["loss"])
 
     # -- files -----------------------------------------------------------------------------------
 

@@ -34,9 +34,7 @@ def find_rate(args: Namespace, run: Run) -> int:
     """Raise the rate from step to step until the loss explodes; print and draw what was found."""
     points = try_rates(run)
     if len(points) < 3 * WINDOW:
-        raise UsageError(
-            "--lr-find: the loss explodes at once; look at the data, or try another --model"
-        )
+        raise UsageError("--lr-find: the loss explodes at once; look at the data, or try another --model")
     curve = smooth(points)
     found = useful(points, curve)
     path = os.path.join(args.out, "lr-find.svg")
@@ -94,11 +92,9 @@ def useful(points: list[tuple[float, float]], curve: list[tuple[float, float]]) 
     The middle is found by the area under the curve, which hardly moves with the noise of single steps.
     """
     lowest = min(range(len(curve)), key=lambda i: curve[i][1])
-    start = sum(loss for _, loss in points[: 2 * WINDOW]) / (
-        2 * WINDOW
-    )  # too small to teach anything
+    start = sum(loss for _, loss in points[: 2 * WINDOW]) / (2 * WINDOW)  # too small to teach anything
     fall = start - curve[lowest][1]
-    apart = [(loss - even) ** 2 for (_, loss), (_, even) in zip(points[WINDOW:], curve[: lowest + 1])]  # fmt: skip
+    apart = [(loss - even) ** 2 for (_, loss), (_, even) in zip(points[WINDOW:], curve[: lowest + 1])]
     noise = math.sqrt(sum(apart) / len(apart) / WINDOW)  # of the difference of two averages
     if fall < CLEAR * noise or fall < LEAST * start:
         return None

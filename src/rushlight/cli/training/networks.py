@@ -24,7 +24,7 @@ CIFAR_STEM = 40
 
 def build(
     name: str, *, channels: int, size: int, classes: int, width: float = 1, over: str = "", inputs: Inputs | None = None
-) -> Any:  # fmt: skip
+) -> Any:
     """A network for `classes` classes of `channels` x `size` x `size` images, or what stands `over` one and answers for its places, or what reads other `inputs`."""
     if inputs is not None:
         return inputs.network(classes, width)
@@ -43,10 +43,10 @@ def how_to_build(
         backbone, more = how_to_build(name, channels, size, classes, width)
         return over.rpartition(".")[2], {"backbone": backbone, **more}
     if name == "lenet":
-        return name, {"num_classes": classes, "in_channels": channels, "size": size, "width": int(width)}  # fmt: skip
+        return name, {"num_classes": classes, "in_channels": channels, "size": size, "width": int(width)}
     if name == "mlp":
         hidden = [int(n * width) for n in HIDDEN]
-        return name, {"in_features": channels * size * size, "hidden": hidden, "num_classes": classes}  # fmt: skip
+        return name, {"in_features": channels * size * size, "hidden": hidden, "num_classes": classes}
     if name not in config.WIDE:
         return name, {"num_classes": classes, **_options(name, size)}
     options: dict[str, Any] = {"num_classes": classes}

@@ -38,7 +38,7 @@ def clock(seconds: float) -> str:
 class Progress:
     """One line per epoch that fills while it runs."""
 
-    def __init__(self, epochs: int, quiet: bool, words: Callable[[float, float], str], unit: str = "images") -> None:  # fmt: skip
+    def __init__(self, epochs: int, quiet: bool, words: Callable[[float, float], str], unit: str = "images") -> None:
         self.epochs, self.words = epochs, words  # the latter of a loss and a score
         self.quiet, self.unit = quiet, unit  # the latter is counted by the second
         self.live = None if quiet else _rich_progress()

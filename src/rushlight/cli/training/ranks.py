@@ -39,14 +39,7 @@ def start(args: Namespace) -> int:
             next(rest)
         elif not word.startswith(("--nproc=", "--max-restarts=")):
             words.append(word)
-    options = [
-        "--nproc-per-node",
-        str(args.nproc),
-        "--plain",
-        "--max-restarts",
-        str(args.max_restarts),
-        "--no-python",
-    ]
+    options = ["--nproc-per-node", str(args.nproc), "--plain", "--max-restarts", str(args.max_restarts), "--no-python"]
     return launch([*options, sys.executable, "-m", "rushlight", *words], program="rushlight train")
 
 
@@ -61,9 +54,7 @@ def join(args: Namespace) -> None:
     ranks = dist.get_world_size()
     if args.global_batch is not None:
         if args.global_batch % ranks:
-            raise UsageError(
-                f"--global-batch {args.global_batch} cannot be split over {ranks} ranks"
-            )
+            raise UsageError(f"--global-batch {args.global_batch} cannot be split over {ranks} ranks")
         args.batch_size = args.global_batch // ranks
     if dist.get_rank() != 0:
         args.quiet = True
@@ -73,9 +64,7 @@ def folder(args: Namespace, choose: Callable[[str | None, bool, str | None], str
     """The folder of the run, which the first rank chooses; a job that was started again goes on in its own."""
     if not several():
         return choose(args.out, args.resume, args.data)
-    note = os.path.join(
-        tempfile.gettempdir(), f"rushlight-job-{launcher('RUSHLIGHT_JOB') or 'none'}"
-    )
+    note = os.path.join(tempfile.gettempdir(), f"rushlight-job-{launcher('RUSHLIGHT_JOB') or 'none'}")
     again = int(launcher("TORCHELASTIC_RESTART_COUNT") or 0) > 0
 
     def first() -> tuple[str, bool]:
@@ -148,9 +137,7 @@ class RankedRun(Run):
 
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         if len(images.train) < self.ranks:
-            raise UsageError(
-                f"{counted(len(images.train), images.noun)} cannot be split over {self.ranks} ranks"
-            )
+            raise UsageError(f"{counted(len(images.train), images.noun)} cannot be split over {self.ranks} ranks")
         super().__init__(args, images, device, fresh)
         self._draw_apart()
 
@@ -196,9 +183,7 @@ class RankedRun(Run):
         found = super()._one(x, y)
         flag = y.new_tensor([max(self._caught, default=0)], device="cpu")
         dist.all_reduce(flag, dist.ReduceOp.MAX)
-        if not self._caught and int(
-            flag
-        ):  # a signal that another rank got stops all after this step
+        if not self._caught and int(flag):  # a signal that another rank got stops all after this step
             self._caught.append(int(flag))
         return found
 

@@ -24,7 +24,7 @@ FASTER = 10.0  # times the rate, for those weights
 class OfRows(nn.Module):
     """An MLP over the numbers of a row and an embedding of each category; a row is one vector, codes of categories last."""
 
-    def __init__(self, numbers: int, categories: Sequence[int], classes: int, width: float = 1) -> None:  # fmt: skip
+    def __init__(self, numbers: int, categories: Sequence[int], classes: int, width: float = 1) -> None:
         super().__init__()
         self.numbers = numbers
         sizes = [min(32, max(2, round(1.6 * n**0.56))) for n in categories]
@@ -43,7 +43,7 @@ class OfRows(nn.Module):
         if self.training:  # code 0 stands for what training has not: it learns what that means
             codes = codes * (F.dropout(rl.ones_like(codes), UNKNOWN) > 0)
         codes = codes.long()
-        parts = [x[:, : self.numbers], *(table(codes[:, i]) for i, table in enumerate(self.embeddings))]  # fmt: skip
+        parts = [x[:, : self.numbers], *(table(codes[:, i]) for i, table in enumerate(self.embeddings))]
         return self.head(self.layers(rl.cat(parts, 1) if len(parts) > 1 else parts[0]))
 
 
@@ -79,7 +79,7 @@ class _Block(nn.Module):
         count, places, size = x.shape
         three = self.into(self.first(x)).reshape(count, places, 3, HEADS, size // HEADS)
         q, k, v = (three[:, :, i].transpose(1, 2) for i in range(3))
-        weights = (q @ k.transpose(2, 3) / math.sqrt(size // HEADS) + hidden[:, None, None]).softmax(3)  # fmt: skip
+        weights = (q @ k.transpose(2, 3) / math.sqrt(size // HEADS) + hidden[:, None, None]).softmax(3)
         x = x + self.drop(self.out((weights @ v).transpose(1, 2).reshape(count, places, size)))
         return x + self.drop(self.narrow(F.gelu(self.wide(self.second(x)))))
 
@@ -102,10 +102,7 @@ class OfBytes(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Scores; `x` is texts x bytes."""
         there = (x > 0).to(self.near.weight.dtype)
-        x = (
-            self.fewer(F.gelu(self.near(self.bytes(x).transpose(1, 2)))).transpose(1, 2)
-            + self.places
-        )
+        x = self.fewer(F.gelu(self.near(self.bytes(x).transpose(1, 2)))).transpose(1, 2) + self.places
         seen = F.max_pool1d(there[:, None], STRIDE)[:, 0]  # places with a byte at least
         hidden = (1 - seen) * -1e4
         x = self.drop(x)

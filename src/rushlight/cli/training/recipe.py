@@ -45,9 +45,7 @@ def _settings(**kept: Any) -> dict[str, Any]:
     return {**plain, **kept}
 
 
-def recipe_for(
-    source: Source, on_gpu: bool, weights: str | None, model: str | None = None
-) -> Recipe:
+def recipe_for(source: Source, on_gpu: bool, weights: str | None, model: str | None = None) -> Recipe:
     """The settings for this data set on this device."""
     if source.listing is None:
         return _of_named(source.name, on_gpu)
@@ -111,9 +109,7 @@ def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
         _check_others(args, inputs)
     chosen = recipe_for(source, on_gpu, args.weights, args.model)
     of_task = task.recipe if inputs is None else {k: v for k, v in task.recipe.items() if k in ("label_smoothing", "mixup")}  # fmt: skip
-    chosen.settings.update(
-        of_task, task=task.kind, input=PICTURES if inputs is None else inputs.kind
-    )
+    chosen.settings.update(of_task, task=task.kind, input=PICTURES if inputs is None else inputs.kind)
     by_time = args.minutes is not None or chosen.settings["epochs"] is None
     args.timed = args.epochs is None and by_time
     open_before = {name for name in chosen.settings if getattr(args, name) is None}
@@ -140,17 +136,13 @@ def _check_others(args: Namespace, inputs: Inputs) -> None:
     given += ["augment"] if args.augment not in (None, "none") else []
     given += ["views"] if args.views not in (None, 1) else []
     if given:
-        raise UsageError(
-            f"{config.option(given[0])} is for pictures, and these are {inputs.noun}s: leave it out"
-        )
+        raise UsageError(f"{config.option(given[0])} is for pictures, and these are {inputs.noun}s: leave it out")
     if args.model is not None and args.model not in inputs.networks:
         raise UsageError(
             f"--model {args.model} looks at pictures, and these are {inputs.noun}s: leave it out, or take {' or '.join(inputs.networks)}"
         )
     if args.weights not in (None, config.NONE):
-        raise UsageError(
-            f"--weights {args.weights} are of pictures, and these are {inputs.noun}s: leave it out"
-        )
+        raise UsageError(f"--weights {args.weights} are of pictures, and these are {inputs.noun}s: leave it out")
 
 
 def _fit_network(settings: dict[str, Any], name: str, weights: str) -> None:
@@ -166,10 +158,9 @@ def _fit_network(settings: dict[str, Any], name: str, weights: str) -> None:
 def in_words(args: Namespace) -> list[str]:
     """One line each: network, optimiser, pictures."""
     wide = "" if args.width == 1 else f", {args.width:g} times as wide"
-    start = {
-        config.OWN: ", from the weights inside this package",
-        config.NONE: ", from scratch",
-    }.get(args.weights, f", from {args.weights}")
+    start = {config.OWN: ", from the weights inside this package", config.NONE: ", from scratch"}.get(
+        args.weights, f", from {args.weights}"
+    )
     more = ""
     if args.label_smoothing:
         more += f", labels smoothed by {args.label_smoothing:g}"

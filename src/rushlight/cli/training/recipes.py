@@ -37,7 +37,7 @@ def make_optimizer(args: Namespace, net: Module) -> Any:
     groups = [
         {"params": params, **({"lr": args.head_lr} if of_head else {}), **({"weight_decay": 0.0} if flat else {})}
         for (of_head, flat), params in sorted(parts.items(), key=lambda item: item[0])
-    ]  # fmt: skip
+    ]
     return kinds[args.optimizer](groups, **options)
 
 
@@ -48,9 +48,7 @@ def make_schedule(args: Namespace, optimizer: Optimizer, steps: int) -> Any:
     """
     import rushlight as rl
 
-    return rl.optim.lr_scheduler.LambdaLR(
-        optimizer, factor(args.schedule, args.epochs * steps, args.warmup)
-    )
+    return rl.optim.lr_scheduler.LambdaLR(optimizer, factor(args.schedule, args.epochs * steps, args.warmup))
 
 
 def factor(kind: str, total: int, rise: float) -> Callable[[int], float]:

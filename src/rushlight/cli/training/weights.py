@@ -26,7 +26,7 @@ _HF_RESNET = (
     (r"^encoder\.stages\.(\d)\.layers\.(\d+)\.layer\.(\d)\.convolution\.", r"layer\1+.\2.conv\3+."),
     (r"^encoder\.stages\.(\d)\.layers\.(\d+)\.layer\.(\d)\.normalization\.", r"layer\1+.\2.bn\3+."),
     (r"^classifier\.1\.", "fc."),
-)  # fmt: skip
+)
 
 
 def start_from(net: Module, source: str, model: str) -> str:
@@ -42,9 +42,7 @@ def start_from(net: Module, source: str, model: str) -> str:
             left.append(name)
         else:
             taken[name] = given
-    lost = [
-        n for n in left if not n.startswith(head + ".") and not n.endswith("num_batches_tracked")
-    ]
+    lost = [n for n in left if not n.startswith(head + ".") and not n.endswith("num_batches_tracked")]
     if lost:
         raise UsageError(f"--weights {source}: {_misfit(lost[0], found, own, model)}")
     net.load_state_dict({**own, **taken})
@@ -52,9 +50,7 @@ def start_from(net: Module, source: str, model: str) -> str:
     if source == config.OWN:
         return ("Weights: those inside this package, learnt from small pictures; better ones, where there is a network: "
                 "--weights imagenet, or --weights hf:timm/resnet18.a1_in1k.")  # fmt: skip
-    return f"Weights: {counted(len(taken), 'tensor')} of {source}" + (
-        "; the head is new." if new else "."
-    )
+    return f"Weights: {counted(len(taken), 'tensor')} of {source}" + ("; the head is new." if new else ".")
 
 
 def _misfit(name: str, found: dict[str, Any], own: dict[str, Any], model: str) -> str:
@@ -64,9 +60,7 @@ def _misfit(name: str, found: dict[str, Any], own: dict[str, Any], model: str) -
     if "pos_embedding" in name:
         return f"{name} has size {theirs} where this network has {ours}: they were trained at another --size"
     size = "; a --size above 40 has the usual first layer" if name == "conv1.weight" else ""
-    return (
-        f"{name} has size {theirs} where this network has {ours}: another --width or --model{size}"
-    )
+    return f"{name} has size {theirs} where this network has {ours}: another --width or --model{size}"
 
 
 # -- getting them --------------------------------------------------------------------------------
@@ -95,9 +89,7 @@ def _imagenet(model: str) -> dict[str, Any]:
     try:
         weights = models.get_model_weights(model)
     except (ValueError, LookupError):
-        raise UsageError(
-            f"--weights imagenet: there are none for {model}; resnet18 has some"
-        ) from None
+        raise UsageError(f"--weights imagenet: there are none for {model}; resnet18 has some") from None
     try:
         return weights.DEFAULT.get_state_dict(progress=True, check_hash=True)  # type: ignore[attr-defined]
     except (RuntimeError, OSError) as error:
@@ -109,9 +101,7 @@ def _hugging_face(name: str) -> dict[str, Any]:
     from rushlight import hub
 
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise UsageError(
-            f"--weights hf:{name}: OWNER/NAME is expected, as in hf:timm/resnet18.a1_in1k"
-        )
+        raise UsageError(f"--weights hf:{name}: OWNER/NAME is expected, as in hf:timm/resnet18.a1_in1k")
     url = f"https://huggingface.co/{name}/resolve/main/model.safetensors"
     path = os.path.join(hub.get_dir(), "huggingface", name.replace("/", "--") + ".safetensors")
     if not os.path.exists(path):
@@ -160,14 +150,14 @@ def _read(path: str) -> dict[str, Any]:
         else:
             content = rl.load(path, map_location="cpu")
     except FileNotFoundError:
-        raise UsageError(f"--weights {path}: no such file; imagenet or hf:OWNER/NAME are the other ways") from None  # fmt: skip
+        raise UsageError(f"--weights {path}: no such file; imagenet or hf:OWNER/NAME are the other ways") from None
     except (io.CorruptFileError, OSError, ImportError) as error:
         raise UsageError(f"--weights {path} cannot be read: {error}") from None
     for key in ("state_dict", "model", "model_state_dict", "net"):
         if isinstance(content, dict) and isinstance(content.get(key), dict):
             content = content[key]
             break
-    tensors = {k: v for k, v in content.items() if isinstance(v, rl.Tensor)} if isinstance(content, dict) else {}  # fmt: skip
+    tensors = {k: v for k, v in content.items() if isinstance(v, rl.Tensor)} if isinstance(content, dict) else {}
     if not tensors:
         raise UsageError(f"--weights {path}: there are no named tensors in it")
     return tensors

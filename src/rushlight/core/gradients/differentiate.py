@@ -73,15 +73,11 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> 
             if out._a.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if out._a.dtype.kind != "f" and not out.is_floating_point():
-                raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
-                )
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
             seeds.append(one_beside(out, reuse))
         else:
             if not isinstance(g, Tensor):
-                raise TypeError(
-                    f"gradients can be either Tensors or None, but got {type(g).__name__}"
-                )
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
             if g._a.shape != out._a.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[0] has a shape of {Size(g._a.shape)} and "
@@ -141,9 +137,7 @@ def _roots(outputs: tuple, given: Sequence[Any], reuse: bool) -> list[tuple[Any,
         for i, (out, g) in enumerate(zip(outputs, _seeds(outputs, given, reuse))):
             edge = current_edge(out)
             if edge is None:
-                raise RuntimeError(
-                    f"element {i} of tensors does not require grad and does not have a grad_fn"
-                )
+                raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
             roots.append((edge, g))
     except AttributeError:
         if _strangers(outputs):
@@ -160,8 +154,7 @@ def _root(out: Any, g: Any, reuse: bool) -> tuple[Any, Any]:
         return _roots((out,), (g,), reuse)[0]
     if g is None:
         raise RuntimeError(
-            "a GradientEdge does not know the shape of its tensor: give its gradient "
-            "(grad_outputs=, grad_tensors=)"
+            "a GradientEdge does not know the shape of its tensor: give its gradient (grad_outputs=, grad_tensors=)"
         )
     return out[:2], g
 
@@ -192,9 +185,7 @@ def _edges(inputs: tuple) -> list[Any]:
         if not strangers:
             return [_edge_of(t) for t in inputs]
         kind = type(strangers[0]).__name__
-        raise RuntimeError(
-            f"all inputs have to be Tensors or GradientEdges, but got {kind}"
-        ) from None
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {kind}") from None
 
 
 def backward(
@@ -239,12 +230,7 @@ def backward(
             if not (isinstance(t, GradientEdge) or (t.is_leaf and t.requires_grad)):
                 t.retain_grad()
         wanted = _edges(targets)
-    tape.backward(
-        _roots(outputs, given, not create_graph),
-        keep_graph=keep,
-        create_graph=create_graph,
-        inputs=wanted,
-    )
+    tape.backward(_roots(outputs, given, not create_graph), keep_graph=keep, create_graph=create_graph, inputs=wanted)
 
 
 def _backward_from(
@@ -330,8 +316,7 @@ def grad(
     given = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outs)
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-            "allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -412,9 +397,7 @@ def _present(i: int, t: Any, g: Any, allow_unused: bool | None, materialize: boo
         return t._gradient(g) if sparse else g
     if materialize:
         if isinstance(t, GradientEdge):
-            raise RuntimeError(
-                "materialize_grads cannot be used when the given input is a GradientEdge"
-            )
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         return t.detach().new_zeros(t._a.shape)
     if not allow_unused:
         raise RuntimeError(

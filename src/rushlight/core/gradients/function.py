@@ -84,9 +84,7 @@ class FunctionCtx:
 def _tensors_only(name: str, given: tuple) -> tuple:
     for t in given:
         if t is not None and not isinstance(t, Tensor):
-            raise TypeError(
-                f"{name} can only save variables, but argument is of type {type(t).__name__}"
-            )
+            raise TypeError(f"{name} can only save variables, but argument is of type {type(t).__name__}")
     return given
 
 
@@ -151,10 +149,7 @@ class FunctionNode(Node):
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         if self.ctx._materialize:
-            gs = [
-                _zeros(*meta) if g is None and meta is not None else g
-                for g, meta in zip(gs, self.metas)
-            ]
+            gs = [_zeros(*meta) if g is None and meta is not None else g for g, meta in zip(gs, self.metas)]
         self.ctx._node = self
         try:
             boxed = getattr(self.function, "boxed_grads_call", False)
@@ -264,9 +259,7 @@ class Function:
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the outputs: `forward(ctx, *inputs)`, or `forward(*inputs)` where there is a `setup_context`."""
-        raise NotImplementedError(
-            "You must implement the forward function for custom autograd.Function."
-        )
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -306,8 +299,7 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs from those of the inputs, for derivatives in forward mode."""
         raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward "
-            "mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -327,9 +319,7 @@ class Function:
         return run_function(cls, args, kwargs)
 
 
-def run_function(
-    cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx, list], Any] | None = None
-) -> Any:
+def run_function(cls: Any, args: tuple, kwargs: dict, then: Callable[[FunctionCtx, list], Any] | None = None) -> Any:
     """What `apply` does; `then` is given the context, while it still has what forward saved, and what forward returned."""
     apart = cls.setup_context is not Function.setup_context
     if apart:
@@ -430,8 +420,7 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
     node.n_outputs = len(outputs)
     # metas hold a zero-size stand-in for dtype and device, not the values; somebody's class may not make one
     node.metas = [
-        m if m is None or m[0]._a.__class__ is WrappedArray else (m[0].new_empty(0), m[1])
-        for m in node.metas
+        m if m is None or m[0]._a.__class__ is WrappedArray else (m[0].new_empty(0), m[1]) for m in node.metas
     ]
     node.save(args, outputs)
 
@@ -457,9 +446,7 @@ def _check_dirty(ctx: FunctionCtx, args: tuple, outputs: list[Any], recording: b
         if not recording:
             continue
         if t.is_leaf and t.requires_grad:
-            raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation."
-            )
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if t._is_view() and len(outputs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
@@ -498,9 +485,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
 class _ForbiddenNode(Node):
     def apply(self, gs: list[Any]) -> Sequence[Any]:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def _forbid(r: Any) -> Any:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def check_grad(t: Tensor, g: Any) -> None:
     """Raise unless `g` can be the gradient of `t`."""
     if not isinstance(g, TensorValues):
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
-        )
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
     if g is t:
         raise RuntimeError("can't assign Variable as its own grad")
     if g._a.dtype != t._a.dtype:

@@ -104,15 +104,11 @@ def _check_replaced(hook: Callable[..., Any], g: Any, replaced: Any) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     name = getattr(hook, "__name__", type(hook).__name__)
     if replaced.is_sparse is not g.is_sparse:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {g.type()} got {replaced.type()})"
-        )
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {g.type()} got {replaced.type()})")
     if replaced._a.shape != g._a.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if replaced.dtype != g.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {g.dtype} got {replaced.dtype})"
-        )
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {g.dtype} got {replaced.dtype})")
 
 
 def run_hooks(node: Node, results: Sequence[Any], gs: list[Any]) -> Sequence[Any]:
@@ -138,9 +134,7 @@ def watched(node: Node, gs: list[Any]) -> Sequence[Any]:
     try:
         return node.apply(gs)
     except Exception as error:
-        error.add_note(
-            f"Error detected in {node.name()}. The forward call that made it was:\n{_lines(node)}"
-        )
+        error.add_note(f"Error detected in {node.name()}. The forward call that made it was:\n{_lines(node)}")
         raise
 
 
@@ -151,8 +145,6 @@ def check_nan(node: Node, results: Sequence[Any]) -> None:
         if g is None or not (g.is_floating_point() or g.is_complex()):
             continue
         if bool(g.isnan().any()):
-            error = RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {i}th output."
-            )
+            error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
             error.add_note(f"The forward call that made it was:\n{_lines(node)}")
             raise error

@@ -284,11 +284,7 @@ def _version_error(node: OpNode, a: Any, now: Any, then: Any, edge: Any) -> Runt
 
     place = "cuda." if devices.device_of(a).type == "cuda" else ""
     kind = f"{settings.module}.{place}{title(from_np(a.dtype))}Tensor"
-    maker = (
-        ""
-        if edge is None or not edge[0].edges
-        else (f", which is output {edge[1]} of {edge[0].name()},")
-    )
+    maker = "" if edge is None or not edge[0].edges else (f", which is output {edge[1]} of {edge[0].name()},")
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [{kind} {list(a.shape)}]{maker} is at version {now}; expected version {then} "

@@ -27,9 +27,7 @@ class Packed:
         """The tensor, from the user's hook."""
         out = _alone(self.unpack, self.value)
         if not isinstance(out, Tensor):
-            raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(out)}"
-            )
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(out)}")
         return tensor_over(out._a, out._a.__class__)
 
 

@@ -140,9 +140,7 @@ class AccumulateGrad(Node):
         leaf = self.leaf()
         g = gs[0]
         gs[0] = None  # so that the gradient's only owner is this frame, and its array can be taken
-        if (
-            leaf is not None and g is not None and leaf._edge is not None
-        ):  # else it was frozen since
+        if leaf is not None and g is not None and leaf._edge is not None:  # else it was frozen since
             with _accumulating:
                 leaf._accumulate(g)
             if self.post_hooks:

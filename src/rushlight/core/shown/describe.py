@@ -48,9 +48,7 @@ def describe_parts(t: Any, parts: Sequence[tuple[str, Tensor]], apart: bool) -> 
 def _history(t: Tensor) -> list[str]:
     try:
         made_by = t.grad_fn
-    except (
-        RuntimeError
-    ):  # a view whose base was written, though it was made in a way that refuses that
+    except RuntimeError:  # a view whose base was written, though it was made in a way that refuses that
         return ["grad_fn=<Invalid>"]
     if made_by is not None:
         return [f"grad_fn=<{made_by.name()}>"]

@@ -32,10 +32,7 @@ def tensor_html(t: Tensor) -> str:
     elif t.requires_grad:
         facts.append("requires_grad")
     above = html.heading(", ".join(facts))
-    own = (
-        home_of(type(t)).partition(".")[0] != __name__.partition(".")[0]
-        and type(t).__name__ != "Tensor"
-    )
+    own = home_of(type(t)).partition(".")[0] != __name__.partition(".")[0] and type(t).__name__ != "Tensor"
     if own or t.is_meta or not t.numel():
         return above + html.plain(repr(t))
     pixels = _pixels(t)
@@ -52,11 +49,7 @@ def tensor_html(t: Tensor) -> str:
 def _pixels(t: Tensor) -> np.ndarray | None:
     """Height, width and channels as bytes if a tensor looks like a picture: bytes, or numbers from 0 to 1."""
     channels = t.shape[0] if t.ndim == 3 else 1 if t.dtype == dtypes.uint8 and t.ndim == 2 else 0
-    if (
-        channels not in (1, 3, 4)
-        or min(t.shape[-2:]) < 8
-        or t.dtype not in (dtypes.uint8, dtypes.float32)
-    ):
+    if channels not in (1, 3, 4) or min(t.shape[-2:]) < 8 or t.dtype not in (dtypes.uint8, dtypes.float32):
         return None
     steps = [slice(None, None, -(-n // _LARGEST)) for n in t.shape[-2:]]
     values = t.detach()[(..., *steps)]._host()
@@ -95,10 +88,7 @@ def _grid(t: Tensor) -> str:
     pieces = [[t[rows, columns]._host() for columns in _ends(across)] for rows in _ends(down)]
     values, head = np.block(pieces), ["", *(_place(i) for i in across)]
     columns = _numbered(across)
-    rows = [
-        [_place(i), *(_cell(values, row, column) for column in columns)]
-        for i, row in zip(down, _numbered(down))
-    ]
+    rows = [[_place(i), *(_cell(values, row, column) for column in columns)] for i, row in zip(down, _numbered(down))]
     return html.table(head, rows, range(len(head)))
 
 

@@ -71,12 +71,7 @@ def set_printoptions(
     if edgeitems is not None and edgeitems < 0:
         raise ValueError(f"edgeitems must not be negative, got {edgeitems}")
     base = _options if profile is None else _PROFILES[profile]
-    given = {
-        "precision": precision,
-        "threshold": threshold,
-        "edgeitems": edgeitems,
-        "linewidth": linewidth,
-    }
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     # As in PyTorch, every call sets sci_mode: leaving it out makes it automatic again.
     _options = dataclasses.replace(base, sci_mode=sci_mode, **changes)
@@ -194,9 +189,8 @@ def _unmarked_dtypes(default_dtype_name: str) -> tuple[str, ...]:
 
 
 def append_notes(
-    text: str, notes: Sequence[str], indent: int, column: int, options: PrintOptions,
-    apart: bool = False,
-) -> str:  # fmt: skip
+    text: str, notes: Sequence[str], indent: int, column: int, options: PrintOptions, apart: bool = False
+) -> str:
     """Add the keyword-like notes and the closing bracket, breaking lines that would be too long.
 
     The first note begins a line in any case if `apart`.
@@ -238,10 +232,7 @@ def _render(a: np.ndarray, column: int, options: PrintOptions) -> str:
 
 def _corners(a: np.ndarray, edge: int, elided: Sequence[bool]) -> np.ndarray:
     """Return the first and last `edge` indices of every elided axis, the others whole."""
-    kept = [
-        np.r_[:edge, n - edge : n] if cut else np.arange(n)
-        for n, cut in zip(a.shape, elided, strict=True)
-    ]
+    kept = [np.r_[:edge, n - edge : n] if cut else np.arange(n) for n, cut in zip(a.shape, elided, strict=True)]
     return a[np.ix_(*kept)]
 
 
@@ -330,9 +321,7 @@ def _width_witnesses(seen: np.ndarray) -> Iterator[float]:
 # Step three: brackets and lines.
 
 
-def _brackets(
-    grid: np.ndarray, elided: Sequence[bool], edge: int, column: int, per_line: int
-) -> str:
+def _brackets(grid: np.ndarray, elided: Sequence[bool], edge: int, column: int, per_line: int) -> str:
     """Nest the cells of `grid` in brackets, `...` standing in for what each elided axis dropped."""
     if grid.ndim == 1:
         items = grid.tolist()

@@ -52,11 +52,7 @@ class Join:
     """Inside, ranks may have different numbers of batches."""
 
     def __init__(
-        self,
-        joinables: list[Joinable],
-        enable: bool = True,
-        throw_on_early_termination: bool = False,
-        **kwargs: Any,
+        self, joinables: list[Joinable], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
     ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
@@ -115,7 +111,7 @@ class Join:
             flag = zeros(1, device=joinable.join_device)
             if int(_waited(work, number).item()) < joinable.join_process_group.size():
                 collectives.all_reduce(flag, group=joinable.join_process_group)
-                raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")  # fmt: skip
+                raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
         return work
 
 

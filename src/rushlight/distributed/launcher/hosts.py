@@ -39,7 +39,7 @@ def read_hosts(path: str) -> list[str]:
             host = words[0]
         more = [word for word in words[1:] if not word.startswith(_DROPPED)]
         if more:
-            raise ValueError(f"{path}, line {number}: {' '.join(more)!r} is not understood; write one host a line")  # fmt: skip
+            raise ValueError(f"{path}, line {number}: {' '.join(more)!r} is not understood; write one host a line")
         if host in found:
             raise ValueError(f"{path}, line {number}: {host} is there twice; --nproc-per-node says how many ranks a host gets")  # fmt: skip
         found.append(host)
@@ -54,9 +54,7 @@ def hosts_of_slurm() -> list[str]:
     if nodes is None:
         return []
     try:
-        told = subprocess.run(
-            ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
-        )
+        told = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return []
     return told.stdout.split()
@@ -71,9 +69,7 @@ def join(chosen: Any) -> StoreServer | None:
             return served
         except OSError as error:
             if chosen.node_rank == 0:
-                raise DistNetworkError(
-                    f"port {chosen.master_port} of this host: {error.strerror}"
-                ) from None
+                raise DistNetworkError(f"port {chosen.master_port} of this host: {error.strerror}") from None
             # another launcher of this host was first
     return None
 
@@ -100,15 +96,11 @@ class Attempts:
         # its number where it has one, and what tells it from the host that had the number before
         number = "" if chosen.node_rank is None else chosen.node_rank
         self.name = f"{number}:{os.urandom(8).hex()}"
-        conf = dict(
-            pair.split("=", 1) for pair in (chosen.rdzv_conf or "").split(",") if "=" in pair
-        )
+        conf = dict(pair.split("=", 1) for pair in (chosen.rdzv_conf or "").split(",") if "=" in pair)
         self.last_call = float(conf.get("last_call_timeout", 30))
         self.limit = float(conf.get("join_timeout", 600))
         # one line to ask by; the other is heard all the time, so that its end is noticed
-        self.store, self.present = (
-            TCPStore(chosen.master_addr, chosen.master_port, timeout=self.limit) for _ in "12"
-        )
+        self.store, self.present = (TCPStore(chosen.master_addr, chosen.master_port, timeout=self.limit) for _ in "12")
 
     def begin(self, number: int, failures: int) -> Agreed:
         """Take part in attempt `number`, or in the first later one that has a place for this host.
@@ -152,9 +144,7 @@ class Attempts:
             while True:
                 came = [name for name, ready in served.hosts.items() if ready == number]
                 # of two that have one number the later: the other is lost, and its line not yet
-                came = list(
-                    {h if h.startswith(":") else int(h.partition(":")[0]): h for h in came}.values()
-                )
+                came = list({h if h.startswith(":") else int(h.partition(":")[0]): h for h in came}.values())
                 came.sort(key=lambda h: int(h.partition(":")[0] or 0))
                 now = time.monotonic()
                 if len(came) != known:

@@ -67,7 +67,7 @@ def main() -> None:
 def run_rank(argv: list[str]) -> int:
     """Run one rank; the answer is its exit code."""
     job = json.loads(argv[0])
-    place = mpiexec.RankPlace(*job["place"]) if "place" in job else mpiexec.place() or mpiexec.RankPlace(0, 1, 0, 1)  # fmt: skip
+    place = mpiexec.RankPlace(*job["place"]) if "place" in job else mpiexec.place() or mpiexec.RankPlace(0, 1, 0, 1)
     command = with_local_rank(argv[argv.index("--") + 1 :], place)
     lines = connect_streams(job["launcher"], job["streams"], job["key"], place.rank)
     agent = lines["agent"]
@@ -174,9 +174,7 @@ def _job_of_hosts(chosen: Any, program: str) -> int:
 class _Attempt:
     """All ranks once, from their start to the end of the last."""
 
-    def __init__(
-        self, chosen: Any, agreed: Agreed, program: str, attempts: Attempts | None = None
-    ) -> None:
+    def __init__(self, chosen: Any, agreed: Agreed, program: str, attempts: Attempts | None = None) -> None:
         self.chosen, self.agreed, self.program, self.attempts = chosen, agreed, program, attempts
         self.count = chosen.nproc_per_node * (len(agreed.hosts) if attempts else chosen.nnodes)
         self.reports: list[JobReport] = []
@@ -190,7 +188,7 @@ class _Attempt:
         self.streams = Streams(bind, chosen, self._report)
         if agreed.number:
             where = f" on {len(agreed.hosts)} of {chosen.nnodes} hosts" if attempts else ""
-            print(f"{program}: starting again{where}, {agreed.failures} of {chosen.max_restarts}", file=sys.stderr)  # fmt: skip
+            print(f"{program}: starting again{where}, {agreed.failures} of {chosen.max_restarts}", file=sys.stderr)
 
     def _report(self, rank: int, message: list[str]) -> None:
         _, code, pid, host, why = message
@@ -204,15 +202,10 @@ class _Attempt:
 
     def run(self) -> int:
         found = mpiexec.find()
-        hosts = written_for(found.kind if found else "", self.chosen.hosts, self.chosen.nproc_per_node)  # fmt: skip
+        hosts = written_for(found.kind if found else "", self.chosen.hosts, self.chosen.nproc_per_node)
         # what mpiexec itself says goes to a file: the ranks have their own lines
         with hosts as hostfile, tempfile.TemporaryFile() as said:
-            how = {
-                "stdin": subprocess.DEVNULL,
-                "stdout": said,
-                "stderr": said,
-                "env": self._environment(),
-            }
+            how = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said, "env": self._environment()}
             process = _Agents(self._commands(hostfile), **how)
             try:
                 code = self._watch(process)
@@ -241,10 +234,7 @@ class _Attempt:
         return code
 
     def _end(self, process: _Agents) -> None:
-        for number, patience in (
-            (signal.SIGTERM, self.chosen.shutdown_timeout),
-            (signal.SIGKILL, 5.0),
-        ):
+        for number, patience in ((signal.SIGTERM, self.chosen.shutdown_timeout), (signal.SIGKILL, 5.0)):
             process.signal(number)
             try:
                 process.wait(patience)
@@ -258,7 +248,7 @@ class _Attempt:
             return code
         if not failed:
             if code and code != 130 and said:
-                print(f"{self.program}: mpiexec ended with {code}:\n{_without_places(said)}", file=sys.stderr)  # fmt: skip
+                print(f"{self.program}: mpiexec ended with {code}:\n{_without_places(said)}", file=sys.stderr)
                 if self.chosen.hosts:
                     print(f"Every host ({', '.join(self.chosen.hosts)}) must be reached by ssh without a password, "
                           "and have the same files under the same paths.", file=sys.stderr)  # fmt: skip
@@ -343,7 +333,7 @@ def _script(chosen: Any) -> list[str]:
     if chosen.no_python:
         return [chosen.training_script, *told, *chosen.training_script_args]
     python = [sys.executable, "-m", "rushlight", "run"]
-    return [*python, *(["-m"] if chosen.module else []), chosen.training_script, *told, *chosen.training_script_args]  # fmt: skip
+    return [*python, *(["-m"] if chosen.module else []), chosen.training_script, *told, *chosen.training_script_args]
 
 
 def _traceback(text: str) -> str:
@@ -380,7 +370,7 @@ class _forwarding:  # noqa: N801
 
 def _passed_on() -> list[str]:
     """Variables that ranks on other hosts need and Open MPI does not pass by itself."""
-    starts = ("PYTHON", "OMP_", "CUDA_", "NCCL_", "RUSHLIGHT_", "TORCH_", "MKL_", "LD_LIBRARY_PATH", "PATH")  # fmt: skip
+    starts = ("PYTHON", "OMP_", "CUDA_", "NCCL_", "RUSHLIGHT_", "TORCH_", "MKL_", "LD_LIBRARY_PATH", "PATH")
     return sorted(name for name in inherited() if name.startswith(starts))
 
 
@@ -396,7 +386,7 @@ def _as_task(chosen: Any, told: dict[str, str], program: str) -> int:
                   f"srun -n {chosen.nnodes * chosen.nproc_per_node} ... rushlight launch SCRIPT, or the same command inside "
                   "the allocation without srun", file=sys.stderr)  # fmt: skip
         return 2
-    place = mpiexec.RankPlace(int(told["RANK"]), size, int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"]))  # fmt: skip
+    place = mpiexec.RankPlace(int(told["RANK"]), size, int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"]))
     job = {
         "host": chosen.master_addr or told["MASTER_ADDR"], "store": chosen.master_port or told["MASTER_PORT"],
         "restarts": 0, "max_restarts": 0, "id": chosen.rdzv_id,

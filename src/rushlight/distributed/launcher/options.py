@@ -36,22 +36,22 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
         prog=program, description="Run a script as several ranks that train together.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    _flag(p, "--nproc-per-node", default="1", metavar="N", help="ranks on each host: a number, auto, gpu or cpu")  # fmt: skip
+    _flag(p, "--nproc-per-node", default="1", metavar="N", help="ranks on each host: a number, auto, gpu or cpu")
     _flag(p, "--nnodes", default=None, metavar="M", help="how many hosts (2:4: four, going on with two where others are lost; default: those of --hostfile, else 1)")  # fmt: skip
-    _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line; reached by ssh without a password")  # fmt: skip
-    _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")  # fmt: skip
-    _flag(p, "-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
+    _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line; reached by ssh without a password")
+    _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")
+    _flag(p, "-m", "--module", action="store_true", help="the script is a module, as with python -m")
     _flag(p, "--no-python", action="store_true", help="the script is a program of its own")
     _flag(p, "--master-addr", metavar="HOST", help="where the ranks meet (default: this host)")
-    _flag(p, "--master-port", type=int, default=0, metavar="PORT", help="the port there (default: a free one)")  # fmt: skip
+    _flag(p, "--master-port", type=int, default=0, metavar="PORT", help="the port there (default: a free one)")
     _flag(p, "--log-dir", metavar="DIR", help="also write each rank's output to files in DIR")
-    _flag(p, "-r", "--redirects", default="0", help="which streams go to files only (0 none, 1 out, 2 err, 3 both)")  # fmt: skip
+    _flag(p, "-r", "--redirects", default="0", help="which streams go to files only (0 none, 1 out, 2 err, 3 both)")
     _flag(p, "-t", "--tee", default="0", help="which streams go to files too")
-    _flag(p, "--local-ranks-filter", default="", metavar="RANKS", help="show the output of these only, as 0,1")  # fmt: skip
+    _flag(p, "--local-ranks-filter", default="", metavar="RANKS", help="show the output of these only, as 0,1")
     _flag(p, "--shutdown-timeout", type=float, default=10.0, metavar="S", help="seconds until ranks that do not end are killed")  # fmt: skip
     _flag(p, "--node-rank", type=int, default=None, metavar="K", help="which of the hosts this is, where it is started on every one")  # fmt: skip
     _flag(p, "--rdzv-backend", default="c10d", help="accepted; the ranks meet at --master-addr")
-    _flag(p, "--rdzv-endpoint", default="", metavar="HOST:PORT", help="the same as --master-addr and --master-port")  # fmt: skip
+    _flag(p, "--rdzv-endpoint", default="", metavar="HOST:PORT", help="the same as --master-addr and --master-port")
     _flag(p, "--rdzv-id", default="none", metavar="ID", help="a name for the run")
     _flag(p, "--rdzv-conf", default="", metavar="K=V,..", help="join_timeout=600 seconds for hosts to come, last_call_timeout=30 for more than MIN")  # fmt: skip
     for name in ("--role", "--start-method", "--monitor-interval", "--event-log-handler",
@@ -61,14 +61,10 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     _flag(p, "--standalone", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--run-path", action="store_true", help=argparse.SUPPRESS)
     _flag(p, "--virtual-local-rank", action="store_true", help=argparse.SUPPRESS)
-    _flag(
-        p, "--use-env", action="store_true", help=argparse.SUPPRESS
-    )  # of torch.distributed.launch
-    _flag(
-        p, "--tell-local-rank", action="store_true", help=argparse.SUPPRESS
-    )  # as its scripts want it
+    _flag(p, "--use-env", action="store_true", help=argparse.SUPPRESS)  # of torch.distributed.launch
+    _flag(p, "--tell-local-rank", action="store_true", help=argparse.SUPPRESS)  # as its scripts want it
     p.add_argument("training_script", metavar="SCRIPT", help="what each rank runs")
-    p.add_argument("training_script_args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")  # fmt: skip
+    p.add_argument("training_script_args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")
     return p
 
 
@@ -119,9 +115,7 @@ def _choose_hosts(p: argparse.ArgumentParser, chosen: Any) -> None:
         chosen.nnodes = int(last)
         chosen.master_port = chosen.master_port or 29500
         if chosen.node_rank is None and not chosen.rdzv_endpoint:
-            chosen.node_rank = (
-                0  # as torchrun: by --rdzv-endpoint the hosts are counted as they come
-            )
+            chosen.node_rank = 0  # as torchrun: by --rdzv-endpoint the hosts are counted as they come
         return
     if chosen.nnodes > 1 and not chosen.hosts:
         chosen.hosts = hosts_of_slurm()
@@ -129,7 +123,7 @@ def _choose_hosts(p: argparse.ArgumentParser, chosen: Any) -> None:
             p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, start it on each with --rdzv-endpoint, or inside a Slurm allocation")  # fmt: skip
     if chosen.hosts and len(chosen.hosts) < chosen.nnodes:
         where = chosen.hostfile or "the Slurm allocation"
-        p.error(f"--nnodes {chosen.nnodes}: {where} has only {len(chosen.hosts)} ({', '.join(chosen.hosts)})")  # fmt: skip
+        p.error(f"--nnodes {chosen.nnodes}: {where} has only {len(chosen.hosts)} ({', '.join(chosen.hosts)})")
     chosen.hosts = chosen.hosts[: chosen.nnodes]
 
 

@@ -60,7 +60,7 @@ class Streams:
                 line, (host, *_) = self._listener.accept()
             except OSError:
                 return
-            reader = threading.Thread(target=self._read, args=(frames.watched(line), host), daemon=True)  # fmt: skip
+            reader = threading.Thread(target=self._read, args=(frames.watched(line), host), daemon=True)
             self._readers.append(reader)
             reader.start()
 

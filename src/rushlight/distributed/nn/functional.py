@@ -99,9 +99,7 @@ class _ReduceScatter(Function):
 
 class _AllToAllSingle(Function):
     @staticmethod
-    def forward(
-        ctx: Any, group: Any, received: Any, sent: Any, shape: Any, tensor: Tensor
-    ) -> Tensor:
+    def forward(ctx: Any, group: Any, received: Any, sent: Any, shape: Any, tensor: Tensor) -> Tensor:
         ctx.group, ctx.received, ctx.sent, ctx.shape = group, received, sent, tensor.shape
         out = tensor.new_empty(shape)
         plain.all_to_all_single(out, tensor.contiguous(), received, sent, group)
@@ -109,9 +107,7 @@ class _AllToAllSingle(Function):
 
     @staticmethod
     def backward(ctx: Any, *g: Any) -> Any:
-        back = _AllToAllSingle.apply(
-            ctx.group, ctx.sent, ctx.received, ctx.shape, g[0].contiguous()
-        )
+        back = _AllToAllSingle.apply(ctx.group, ctx.sent, ctx.received, ctx.shape, g[0].contiguous())
         return None, None, None, None, back
 
 
@@ -150,7 +146,7 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Tensor:
     return rows[group_of(group).rank()]
 
 
-def reduce_scatter(output: Tensor, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:  # fmt: skip
+def reduce_scatter(output: Tensor, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The reduction of all ranks' entries with this rank's number."""
     from ...operators.shape.join import stack
 
@@ -158,16 +154,10 @@ def reduce_scatter(output: Tensor, input_list: Any, op: Any = ReduceOp.SUM, grou
 
 
 def all_to_all_single(
-    output: Tensor,
-    input: Tensor,
-    output_split_sizes: Any = None,
-    input_split_sizes: Any = None,
-    group: Any = None,
+    output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
 ) -> Tensor:
     """Rank r gets the r-th part of every rank's tensor; `output` says the shape."""
-    return _AllToAllSingle.apply(
-        group, output_split_sizes, input_split_sizes, tuple(output.shape), input
-    )
+    return _AllToAllSingle.apply(group, output_split_sizes, input_split_sizes, tuple(output.shape), input)
 
 
 def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> tuple:

@@ -13,9 +13,7 @@ from .placement_types import Placement, Shard
 __all__ = ["DIMS"]
 
 
-def _on_part(
-    func: Any, input: Any, args: tuple, kwargs: dict, where: Callable[[int], int | None]
-) -> Any:
+def _on_part(func: Any, input: Any, args: tuple, kwargs: dict, where: Callable[[int], int | None]) -> Any:
     """`func` of the part; `where` says at which dim of the result a dim of the input is, None: it was used up."""
     if not isinstance(input, DTensor):
         return NotImplemented

@@ -84,7 +84,7 @@ class DTensor(Tensor):
         plain = local_of(self)
         if grad_placements is None or not plain.requires_grad:
             return plain
-        return whole_gradient(plain, self.full_shape, self.device_mesh, grad_placements, self.placements)  # fmt: skip
+        return whole_gradient(plain, self.full_shape, self.device_mesh, grad_placements, self.placements)
 
     def redistribute(
         self,
@@ -108,7 +108,7 @@ class DTensor(Tensor):
             NotImplementedError: if the mesh is another one.
         """
         if forward_dtype is not None or backward_dtype is not None:
-            raise NotImplementedError("redistribute(forward_dtype=..., backward_dtype=...): cast the tensor first")  # fmt: skip
+            raise NotImplementedError("redistribute(forward_dtype=..., backward_dtype=...): cast the tensor first")
         if device_mesh is not None and device_mesh != self.device_mesh:
             raise NotImplementedError("Cross device mesh comm not supported yet!")
         if placements is None:
@@ -191,7 +191,7 @@ class DTensor(Tensor):
         held = self._grad
         if held is None:
             return None
-        return spread(DTensor, held, self.device_mesh, _of_gradient(self.placements), self.full_shape)  # fmt: skip
+        return spread(DTensor, held, self.device_mesh, _of_gradient(self.placements), self.full_shape)
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -216,7 +216,7 @@ class DTensor(Tensor):
     # -- as an object -----------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        return f"DTensor(local_tensor={local_of(self).detach()}, device_mesh={self.device_mesh!r}, placements={self.placements})"  # fmt: skip
+        return f"DTensor(local_tensor={local_of(self).detach()}, device_mesh={self.device_mesh!r}, placements={self.placements})"
 
     def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
@@ -227,7 +227,7 @@ class DTensor(Tensor):
         return memo[id(self)]
 
     def __copy__(self) -> DTensor:
-        made = spread(type(self), local_of(self).detach(), self.device_mesh, self.placements, self.full_shape)  # fmt: skip
+        made = spread(type(self), local_of(self).detach(), self.device_mesh, self.placements, self.full_shape)
         if getattr(self, "_is_param", False):
             made._is_param = True
         return made.requires_grad_(self.requires_grad)
@@ -262,9 +262,7 @@ def _kind(words: Any, ndim: int) -> Placement:
     raise ValueError("this does not describe how a tensor lies on ranks")
 
 
-def rebuilt(
-    local: Any, mesh: Any, kinds: Any, shape: Any, requires_grad: Any, param: Any
-) -> DTensor:
+def rebuilt(local: Any, mesh: Any, kinds: Any, shape: Any, requires_grad: Any, param: Any) -> DTensor:
     """A DTensor that was pickled, in this run or another one.
 
     Raises:
@@ -273,7 +271,7 @@ def rebuilt(
     sound = isinstance(local, Tensor) and type(kinds) is tuple and isinstance(shape, tuple)
     if not sound or not hasattr(mesh, "get_coordinate") or len(kinds) != mesh.ndim:
         raise ValueError("this does not describe a DTensor")
-    if len(shape) != local.dim() or any(type(n) is not int or n < m for n, m in zip(shape, local.shape)):  # fmt: skip
+    if len(shape) != local.dim() or any(type(n) is not int or n < m for n, m in zip(shape, local.shape)):
         raise ValueError("the part of a DTensor is larger than the whole")
     found = tuple([_kind(words, len(shape)) for words in kinds])
     made = spread(DTensor, local.detach(), mesh, found, shape)
@@ -326,9 +324,7 @@ def _take_first(made: DTensor) -> None:
             broadcast(local_of(made).detach(), group=made.device_mesh.get_group(i), group_src=0)
 
 
-def spread(
-    cls: type, local: Tensor, mesh: Any, placements: tuple[Placement, ...], full: tuple[int, ...]
-) -> Any:
+def spread(cls: type, local: Tensor, mesh: Any, placements: tuple[Placement, ...], full: tuple[int, ...]) -> Any:
     """A DTensor of class `cls` over a part that is there."""
     notice(cls)
     made: Any = object.__new__(cls)
@@ -342,7 +338,7 @@ def spread(
 
 def distribute_tensor(
     tensor: Tensor, device_mesh: Any = None, placements: Any = None, *, src_data_rank: int | None = 0
-) -> DTensor:  # fmt: skip
+) -> DTensor:
     """Spread a tensor over the ranks of a mesh; the values are those of one rank.
 
     Args:
@@ -370,9 +366,7 @@ def distribute_tensor(
         )
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != mesh or tensor.placements != kinds:
-            raise ValueError(
-                "Cannot distribute a DTensor with another mesh or placements: use redistribute"
-            )
+            raise ValueError("Cannot distribute a DTensor with another mesh or placements: use redistribute")
         return tensor
     whole = tensor.detach().clone()
     if src_data_rank is not None:

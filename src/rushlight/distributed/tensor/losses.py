@@ -52,7 +52,7 @@ def _own(t: Any, kinds: tuple[Placement, ...], mesh: Any) -> Tensor:
     return t
 
 
-def _log_softmax(func: Any, input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> DTensor:  # fmt: skip
+def _log_softmax(func: Any, input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> DTensor:
     """The logarithm of softmax along classes that are cut; the result is cut as the scores are."""
     at = dim % input.dim() if dim is not None else 0 if input.dim() in (0, 1, 3) else 1
     mesh, cut = input.device_mesh, _cutter(input, at)
@@ -84,9 +84,7 @@ def _picked(x: Tensor, target: Tensor, ignored: int, at: int, first: int, group:
 def _nll_loss(func: Any, input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
               reduce: Any = None, reduction: str = "mean") -> DTensor:  # fmt: skip
     if size_average is not None or reduce is not None:
-        raise NotImplementedError(
-            "loss_parallel(): say reduction= instead of size_average= and reduce="
-        )
+        raise NotImplementedError("loss_parallel(): say reduction= instead of size_average= and reduce=")
     at = 1 if input.dim() >= 2 else 0
     mesh, cut = input.device_mesh, _cutter(input, at)
     every = (Replicate(),) * mesh.ndim
@@ -125,9 +123,7 @@ def _without_classes(kind: Placement, at: int) -> Placement:
 
 def _check_target(target: Tensor, ignored: int, classes: int) -> None:
     if target.dtype.is_floating_point:
-        raise NotImplementedError(
-            "loss_parallel() takes class numbers as targets, not probabilities"
-        )
+        raise NotImplementedError("loss_parallel() takes class numbers as targets, not probabilities")
     wrong = (target != ignored) & ((target < 0) | (target >= classes))
     if bool(wrong.any()):
         raise IndexError(f"Target {int(target[wrong].flatten()[0])} is out of bounds.")

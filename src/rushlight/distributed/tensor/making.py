@@ -52,17 +52,17 @@ def zeros(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: An
         >>> zeros(4, 2, device_mesh=dist.init_device_mesh("cpu", (1,)), placements=[Shard(0)]).shape
         torch.Size([4, 2])
     """
-    return _made(lambda s: filled.zeros(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
+    return _made(lambda s: filled.zeros(s, dtype=dtype), size, device_mesh, placements, requires_grad)
 
 
 def ones(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
     """As `zeros`: ones, spread over a mesh."""
-    return _made(lambda s: filled.ones(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
+    return _made(lambda s: filled.ones(s, dtype=dtype), size, device_mesh, placements, requires_grad)
 
 
 def empty(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
     """As `zeros`: memory without values, spread over a mesh."""
-    return _made(lambda s: filled.empty(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
+    return _made(lambda s: filled.empty(s, dtype=dtype), size, device_mesh, placements, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
@@ -80,7 +80,7 @@ def full(size: Any, fill_value: Any, *, requires_grad: bool = False, dtype: Any 
     return _made(lambda s: filled.full(s, fill_value, dtype=dtype), (tuple(size),), device_mesh, placements, requires_grad)  # fmt: skip
 
 
-def _random(draw: str, size: tuple, requires_grad: bool, dtype: Any, mesh: Any, placements: Any) -> DTensor:  # fmt: skip
+def _random(draw: str, size: tuple, requires_grad: bool, dtype: Any, mesh: Any, placements: Any) -> DTensor:
     """Every rank draws the whole, as one process would, and keeps its part."""
     made = empty(*size, dtype=dtype, device_mesh=mesh, placements=placements)
     with no_grad():

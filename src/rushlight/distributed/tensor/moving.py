@@ -175,15 +175,13 @@ def _gathered(local: Tensor, shape: Any, mesh: Any, kinds: list[Placement], leve
     return local
 
 
-def moved(
-    local: Tensor, shape: Any, mesh: Any, given: Sequence[Placement], wanted: Sequence[Placement]
-) -> Tensor:
+def moved(local: Tensor, shape: Any, mesh: Any, given: Sequence[Placement], wanted: Sequence[Placement]) -> Tensor:
     """This rank's part of the same tensor with other placements; all ranks of the mesh call it."""
     kinds = list(given)
     differ = [i for i, (a, b) in enumerate(zip(kinds, wanted)) if a != b]
     if not differ:
         return local
-    if len(differ) == 1 == mesh.ndim and isinstance(kinds[0], Partial) and isinstance(wanted[0], Shard):  # fmt: skip
+    if len(differ) == 1 == mesh.ndim and isinstance(kinds[0], Partial) and isinstance(wanted[0], Shard):
         return _SummandsToShards.apply(mesh.get_group(0), wanted[0].dim, kinds[0].reduce_op, local)
     # each cut divides what the cuts before it left: from the first that differs they are undone, and done again
     before, after = cutting_order(given), cutting_order(wanted)

@@ -45,7 +45,7 @@ def _linear(func: Any, input: Any, weight: Any, bias: Any = None) -> Any:
         if bias is None or parts:
             product = func(x, w) if func.__name__ == "linear" else x.matmul(w.t())
         else:
-            kinds = tuple([Shard(0) if k.is_shard(last) and ws[i].is_shard(0) else WHOLE for i, k in enumerate(out)])  # fmt: skip
+            kinds = tuple([Shard(0) if k.is_shard(last) and ws[i].is_shard(0) else WHOLE for i, k in enumerate(out)])
             product = func(x, w, summed_back(local_of(bias._as(kinds)), mesh, wsum))
     result = spread(DTensor, product, mesh, tuple(out), shape)
     if bias is None or not parts:
@@ -66,7 +66,7 @@ def _turned(func: Any, input: Any, dim0: int = 0, dim1: int = 1) -> Any:
         return NotImplemented
     a, b = dim0 % ndim, dim1 % ndim
     swap = {a: b, b: a}
-    kinds = tuple([Shard(swap.get(k.dim, k.dim)) if isinstance(k, Shard) else k for k in input.placements])  # fmt: skip
+    kinds = tuple([Shard(swap.get(k.dim, k.dim)) if isinstance(k, Shard) else k for k in input.placements])
     shape = list(input.full_shape)
     shape[a], shape[b] = shape[b], shape[a]
     with DisableTorchFunctionSubclass():
@@ -78,9 +78,9 @@ def _t(func: Any, input: Any) -> Any:
     return _turned(func, input, 0, 1) if input.dim() == 2 else NotImplemented
 
 
-def _embedding(func: Any, input: Any, weight: Any, padding_idx: Any = None, *rest: Any, **more: Any) -> Any:  # fmt: skip
+def _embedding(func: Any, input: Any, weight: Any, padding_idx: Any = None, *rest: Any, **more: Any) -> Any:
     """Rows of a table that is cut by columns, or by rows: then every rank gives what it has and zeros."""
-    if not isinstance(weight, DTensor) or not isinstance(input, DTensor) or weight.device_mesh.ndim != 1:  # fmt: skip
+    if not isinstance(weight, DTensor) or not isinstance(input, DTensor) or weight.device_mesh.ndim != 1:
         return NotImplemented
     kind, mesh = weight.placements[0], weight.device_mesh
     if padding_idx is not None or rest or any(more.values()) or not kind.is_shard():
@@ -107,7 +107,7 @@ def _norm(func: Any, input: Any, normalized_shape: Any, weight: Any = None, bias
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     kinds = input.placements if isinstance(input, DTensor) else ()
     free = len(input.shape) - len(sizes)
-    if not kinds or not all(k.is_replicate() or (isinstance(k, Shard) and k.dim < free) for k in kinds):  # fmt: skip
+    if not kinds or not all(k.is_replicate() or (isinstance(k, Shard) and k.dim < free) for k in kinds):
         return NotImplemented
     mesh = input.device_mesh
     cut = [i for i, k in enumerate(kinds) if k.is_shard()]

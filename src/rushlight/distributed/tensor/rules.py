@@ -98,12 +98,10 @@ EACH = frozenset("""
     __rmod__ __rfloordiv__ __floordiv__ __and__ __or__ __xor__
 """.split())  # fmt: skip
 # Of these, what may be done with summands: the sum of the results is the result of the sum.
-LINEAR = frozenset("clone contiguous neg negative __neg__ to float double half bfloat16 cpu cuda pos".split())  # fmt: skip
+LINEAR = frozenset("clone contiguous neg negative __neg__ to float double half bfloat16 cpu cuda pos".split())
 # Random numbers are drawn for the whole on every rank, as one process would, and each keeps its part.
 RANDOM = frozenset("normal_ uniform_ bernoulli_ exponential_ random_ cauchy_ log_normal_ geometric_ trunc_normal_".split())  # fmt: skip
-ASKED = frozenset(
-    "item __bool__ __float__ __int__ __index__ __complex__ __format__ is_nonzero".split()
-)
+ASKED = frozenset("item __bool__ __float__ __int__ __index__ __complex__ __format__ is_nonzero".split())
 TURNED = ("T", "mT", "H", "mH")
 _PROPERTIES = {id(v): k for k, v in properties().items()}
 
@@ -191,7 +189,7 @@ def _check(name: str, args: tuple, kwargs: dict) -> None:
     spreads = [t for t in leaves if isinstance(t, DTensor)]
     others = [t for t in leaves if not isinstance(t, DTensor)]
     if any(t.device_mesh != spreads[0].device_mesh for t in spreads):
-        raise RuntimeError(f"{name}: the DTensors are on different meshes, {spreads[0].device_mesh} and another one")  # fmt: skip
+        raise RuntimeError(f"{name}: the DTensors are on different meshes, {spreads[0].device_mesh} and another one")
     if any(t.dim() for t in others):
         raise RuntimeError(
             f"aten.{name} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
@@ -227,7 +225,7 @@ def _each_part(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
         if inplace and _summands(args[0]):
             return NotImplemented
         args, kwargs = tree_map(without_summands, (args, kwargs))
-    first = args[0] if inplace else _model([t for t in tree_leaves((args, kwargs)) if isinstance(t, DTensor)])  # fmt: skip
+    first = args[0] if inplace else _model([t for t in tree_leaves((args, kwargs)) if isinstance(t, DTensor)])
     mesh, kinds, shape = first.device_mesh, first.placements, first.full_shape
     cut = [i for i, k in enumerate(kinds) if k.is_shard()]
     unfit = []
@@ -267,7 +265,7 @@ def _reaches(t: DTensor, kinds: tuple[Placement, ...], ndim: int) -> bool:
     if any(not k.is_replicate() for k in t.placements):
         return False
     missing = ndim - len(t.full_shape)
-    return all(k.dim < missing or t.full_shape[k.dim - missing] == 1 for k in kinds if isinstance(k, Shard))  # fmt: skip
+    return all(k.dim < missing or t.full_shape[k.dim - missing] == 1 for k in kinds if isinstance(k, Shard))
 
 
 def _wrapped(r: Any, mesh: Any, kinds: tuple[Placement, ...], shape: tuple[int, ...]) -> Any:
@@ -312,7 +310,7 @@ def _keep(t: DTensor, whole: Tensor) -> None:
     every: tuple[Placement, ...] = (Replicate(),) * t.device_mesh.ndim
     part = moved(whole, t.full_shape, t.device_mesh, every, t.placements)
     if part.requires_grad:
-        raise RuntimeError("this change of a DTensor in place cannot be recorded: write it without the underscore")  # fmt: skip
+        raise RuntimeError("this change of a DTensor in place cannot be recorded: write it without the underscore")
     with no_grad():
         local_of(t.detach()).copy_(part)
 
@@ -320,7 +318,7 @@ def _keep(t: DTensor, whole: Tensor) -> None:
 def _drawn(func: Any, args: tuple, kwargs: dict) -> Any:
     t = args[0]
     if t.requires_grad and t.is_leaf and _recording():
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")  # fmt: skip
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     with no_grad():
         whole = local_of(t).detach().new_empty(t.full_shape)
         _plainly(func, (whole, *args[1:]), kwargs)

@@ -8,9 +8,7 @@ from ...core.tensor import Tensor
 from .standing import Standing
 
 
-def grad_of_standing(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any
-) -> tuple:
+def grad_of_standing(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple:
     """The gradients; nested where the input was."""
     from ...core.gradients.differentiate import grad
 

@@ -19,14 +19,10 @@ REDUCTIONS = frozenset(
 )
 
 
-def reduced(
-    func: Any, name: str, input: NestedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any
-) -> Any:
+def reduced(func: Any, name: str, input: NestedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Any:
     """Over all numbers, over dims inside the parts, or over the parts' length."""
     if isinstance(dim, Tensor):
-        raise NotImplementedError(
-            f"aten.{name}.other: of two nested tensors; use torch.maximum, torch.minimum"
-        )
+        raise NotImplementedError(f"aten.{name}.other: of two nested tensors; use torch.maximum, torch.minimum")
     if input._lengths is not None and (dim is None or input._ragged_idx in _dims(dim, input)):
         raise RuntimeError(f"{name}(): not supported for nested tensors with holes")
     if dim is None:
@@ -50,23 +46,17 @@ def reduced(
     return _stacked([func(part, given, keepdim, **kwargs) for part in input._parts()])
 
 
-def softmax(
-    func: Any, name: str, input: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any
-) -> Any:
+def softmax(func: Any, name: str, input: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Inside the parts, or along their length."""
     if dim is None:
         raise RuntimeError(f"{name}(): dim must be given for nested tensors")
     at = wrap_dim(dim, input.dim())
     if at == 0:
-        raise RuntimeError(
-            f"{name}(): not supported when reducing across the batch dimension for NestedTensor"
-        )
+        raise RuntimeError(f"{name}(): not supported when reducing across the batch dimension for NestedTensor")
     if at != input._ragged_idx:
         return input._like(func(input._values, at - 1, *args, **kwargs))
     if name == "log_softmax":
-        raise RuntimeError(
-            f"{name}(): not supported when reducing along the ragged dimension for NestedTensor"
-        )
+        raise RuntimeError(f"{name}(): not supported when reducing along the ragged dimension for NestedTensor")
     if input._lengths is not None:
         raise RuntimeError(f"{name}(): not supported for nested tensors with holes")
     from ...operators.shape.join import cat
@@ -162,9 +152,7 @@ def spread(dense: Tensor, like: NestedTensor) -> Tensor:
         raise _no_broadcast(dense, like)
     counts = [n for _, n in like._spans]
     if dense.shape[at] == 1:
-        rows = [
-            row.expand(*row.shape[: at - 1], n, *row.shape[at:]) for row, n in zip(dense, counts)
-        ]
+        rows = [row.expand(*row.shape[: at - 1], n, *row.shape[at:]) for row, n in zip(dense, counts)]
     else:
         rows = [row.narrow(at - 1, 0, n) for row, n in zip(dense, counts)]
     from ...operators.shape.join import cat
@@ -174,8 +162,7 @@ def spread(dense: Tensor, like: NestedTensor) -> Tensor:
 
 def _no_broadcast(dense: Tensor, like: NestedTensor) -> RuntimeError:
     return RuntimeError(
-        "cannot call binary pointwise function with inputs of shapes "
-        f"{tuple(like.shape)} and {tuple(dense.shape)}"
+        f"cannot call binary pointwise function with inputs of shapes {tuple(like.shape)} and {tuple(dense.shape)}"
     )
 
 
@@ -233,7 +220,7 @@ def _is_ragged(a: Tensor, b: Tensor) -> int:
 
 def _attention(
     query: NestedTensor, key: NestedTensor, value: NestedTensor, attn_mask: Any = None, *args: Any, **kwargs: Any
-) -> NestedTensor:  # fmt: skip
+) -> NestedTensor:
     from ...operators.layers.attention.attention import scaled_dot_product_attention
     from ...operators.shape.join import cat
 

@@ -45,21 +45,15 @@ def _unsqueeze(input: NestedTensor, dim: int) -> NestedTensor:
     at = wrap_dim(dim, input.dim() + 1)
     if at == 0:
         raise RuntimeError("unsqueeze(): not supported for NestedTensor on dim=0")
-    return input._like(
-        input._values.unsqueeze(at - 1), input._ragged_idx + (at <= input._ragged_idx)
-    )
+    return input._like(input._values.unsqueeze(at - 1), input._ragged_idx + (at <= input._ragged_idx))
 
 
 def _squeeze(input: NestedTensor, dim: Any = None) -> NestedTensor:
     if dim is None:
         raise RuntimeError("squeeze(): a dim must be given for NestedTensor")
-    for at in sorted(
-        {_inside(input, d, "squeeze") for d in ([dim] if isinstance(dim, int) else dim)}
-    )[::-1]:
+    for at in sorted({_inside(input, d, "squeeze") for d in ([dim] if isinstance(dim, int) else dim)})[::-1]:
         if input._values.shape[at - 1] == 1:
-            input = input._like(
-                input._values.squeeze(at - 1), input._ragged_idx - (at < input._ragged_idx)
-            )
+            input = input._like(input._values.squeeze(at - 1), input._ragged_idx - (at < input._ragged_idx))
     return input
 
 
@@ -83,9 +77,7 @@ def _flatten(input: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> Nest
 
 def _reshaped(how: str) -> Callable[..., NestedTensor]:
     def reshape(input: NestedTensor, *shape: Any) -> NestedTensor:
-        sizes = list(
-            shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, RaggedSize)) else shape
-        )
+        sizes = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, RaggedSize)) else shape)
         at, values = input._ragged_idx, input._values
         places = [i for i, n in enumerate(sizes) if isinstance(n, RaggedSize)]
         new_at = places[0] if places else at
@@ -107,9 +99,7 @@ def _cannot(how: str, input: NestedTensor, sizes: list[Any]) -> RuntimeError:
 
 
 def _expand(input: NestedTensor, *shape: Any) -> NestedTensor:
-    sizes = list(
-        shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, RaggedSize)) else shape
-    )
+    sizes = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, RaggedSize)) else shape)
     at = input._ragged_idx
     if len(sizes) != input.dim() or sizes[0] not in (-1, len(input)):
         raise RuntimeError(f"expand(): cannot expand shape {tuple(input.shape)} -> {sizes}")
@@ -132,9 +122,7 @@ def _select(input: NestedTensor, dim: int, index: int) -> Any:
     if wrap_dim(dim, input.dim()) == 0:
         return input._parts()[index]
     at = _inside(input, dim, "select")
-    return input._like(
-        input._values.select(at - 1, index), input._ragged_idx - (at < input._ragged_idx)
-    )
+    return input._like(input._values.select(at - 1, index), input._ragged_idx - (at < input._ragged_idx))
 
 
 def _split(input: NestedTensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:

@@ -41,13 +41,7 @@ class NestedTensor(Standing):
     layout = jagged
 
     def __new__(
-        cls,
-        values: Tensor,
-        offsets: Tensor,
-        *,
-        lengths: Tensor | None = None,
-        _ragged_idx: int = 1,
-        **unused: Any,
+        cls, values: Tensor, offsets: Tensor, *, lengths: Tensor | None = None, _ragged_idx: int = 1, **unused: Any
     ) -> Any:
         return cls._over(values, _offsets=offsets, _lengths=lengths, _ragged_idx=_ragged_idx)
 

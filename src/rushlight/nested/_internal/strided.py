@@ -114,9 +114,7 @@ class NestedParts(Standing):
     # -- what Python asks -----------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        shown = ",\n".join(
-            f"  {str(part).replace(chr(10), chr(10) + '  ')}" for part in self._parts()
-        )
+        shown = ",\n".join(f"  {str(part).replace(chr(10), chr(10) + '  ')}" for part in self._parts())
         behind = ""
         if self.grad_fn is not None:
             behind = f", grad_fn={self.grad_fn}"
@@ -180,9 +178,7 @@ def _pointwise(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
     nested = [a for a in (*args, *kwargs.values()) if isinstance(a, NestedParts)]
     if any(n._sizes != nested[0]._sizes for n in nested):
         raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
-    dense = [
-        a for a in args if isinstance(a, Tensor) and not isinstance(a, NestedParts) and a.dim()
-    ]
+    dense = [a for a in args if isinstance(a, Tensor) and not isinstance(a, NestedParts) and a.dim()]
     if dense:
         kinds = ["nested" if isinstance(a, NestedParts) else "non-nested" for a in args[:2]]
         raise RuntimeError(
@@ -209,22 +205,12 @@ def _each(func: Any, args: tuple, kwargs: dict) -> NestedParts:
 
     columns = [of(a) for a in args]
     named = {k: of(v) for k, v in kwargs.items()}
-    outs = [
-        func(*[c[i] for c in columns], **{k: v[i] for k, v in named.items()}) for i in range(count)
-    ]
+    outs = [func(*[c[i] for c in columns], **{k: v[i] for k, v in named.items()}) for i in range(count)]
     return from_parts(outs)
 
 
 # Functions that take dims: the place of the first, and how many.
-_SHIFTED = {
-    "softmax": 1,
-    "log_softmax": 1,
-    "transpose": 2,
-    "squeeze": 1,
-    "unsqueeze": 1,
-    "sum": 1,
-    "chunk": 2,
-}
+_SHIFTED = {"softmax": 1, "log_softmax": 1, "transpose": 2, "squeeze": 1, "unsqueeze": 1, "sum": 1, "chunk": 2}
 
 
 def _shifted(func: Any, name: str, input: NestedParts, *args: Any, **kwargs: Any) -> Any:
@@ -238,9 +224,7 @@ def _shifted(func: Any, name: str, input: NestedParts, *args: Any, **kwargs: Any
             continue
         value = given.get(key)
         if value is None:
-            raise NotImplementedError(
-                f"{name} of a nested tensor with the strided layout needs a dim"
-            )
+            raise NotImplementedError(f"{name} of a nested tensor with the strided layout needs a dim")
         one = value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
         at = wrap_dim(one, ndim)
         if at == 0:
@@ -250,10 +234,7 @@ def _shifted(func: Any, name: str, input: NestedParts, *args: Any, **kwargs: Any
         raise RuntimeError(
             "NestedTensor can only be reduced across the last dimension, and always requires keepdim=True for now."
         )
-    outs = [
-        func(part, *[given[k] for k in names], *rest, **_rest_of(given, names))
-        for part in input._parts()
-    ]
+    outs = [func(part, *[given[k] for k in names], *rest, **_rest_of(given, names)) for part in input._parts()]
     if isinstance(outs[0], Tensor):
         return from_parts(outs)
     return tuple([from_parts(same) for same in zip(*outs)])
@@ -269,17 +250,13 @@ def _rest_of(given: dict, names: tuple) -> dict:
 def _matmul(input: Any, other: Any) -> NestedParts:
     if not (isinstance(input, NestedParts) and isinstance(other, NestedParts)):
         kinds = ["nested" if isinstance(t, NestedParts) else "non-nested" for t in (input, other)]
-        raise RuntimeError(
-            f"Expected both to be nested, but got a {kinds[0]} self and {kinds[1]} other"
-        )
+        raise RuntimeError(f"Expected both to be nested, but got a {kinds[0]} self and {kinds[1]} other")
     return from_parts([a @ b for a, b in zip(input._parts(), other._parts())])
 
 
 def _unbind(input: NestedParts, dim: int = 0) -> tuple[Tensor, ...]:
     if dim != 0:
-        raise RuntimeError(
-            f"NestedTensor can only be unbound along dimension 0 got dimension {dim} instead."
-        )
+        raise RuntimeError(f"NestedTensor can only be unbound along dimension 0 got dimension {dim} instead.")
     return input._parts()
 
 
@@ -328,9 +305,7 @@ def to_padded(input: NestedParts, padding: float, output_size: Any = None) -> Te
     largest = [max(n) for n in zip(*input._sizes)]
     size = largest if output_size is None else list(output_size)[1:]
     if len(size) != len(largest) or any(n < m for n, m in zip(size, largest)):
-        raise RuntimeError(
-            "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
-        )
+        raise RuntimeError("Value in output_size is less than NestedTensor padded size. Truncation is not supported.")
     rows = []
     for part in input._parts():
         ends = [n for a, b in zip(reversed(size), reversed(part.shape)) for n in (0, a - b)]

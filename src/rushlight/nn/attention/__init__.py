@@ -41,9 +41,7 @@ def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
 
 
 @contextlib.contextmanager
-def sdpa_kernel(
-    backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
-) -> Iterator[None]:
+def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[None]:
     """Allow only these ways of computing attention inside the block.
 
     `MATH` alone means the products and the softmax one after another; else rushlight chooses its
@@ -68,9 +66,7 @@ def sdpa_kernel(
         raise ValueError("sdpa_kernel needs at least one backend")
     for b in chosen:
         if not isinstance(b, SDPBackend):
-            raise AssertionError(
-                "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
-            )
+            raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
     before = _chosen.backends, here.attention_by_products
     _chosen.backends = chosen
     here.attention_by_products = set(chosen) == {SDPBackend.MATH}

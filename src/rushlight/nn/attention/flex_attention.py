@@ -107,15 +107,10 @@ def or_masks(*mask_mods: Callable) -> Callable:
 
 def _indices(sizes: tuple[int, ...], device: Any) -> list[Tensor]:
     """The indices of all scores along four dimensions, with shapes that broadcast."""
-    return [
-        arange(n, device=device).reshape([n if i == at else 1 for i in range(4)])
-        for at, n in enumerate(sizes)
-    ]
+    return [arange(n, device=device).reshape([n if i == at else 1 for i in range(4)]) for at, n in enumerate(sizes)]
 
 
-def create_mask(
-    mod_fn: Callable, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
-) -> Tensor:  # fmt: skip
+def create_mask(mod_fn: Callable, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
     """Return the mask of every score as a tensor of bools, (B, H, Q_LEN, KV_LEN).
 
     Args:

@@ -101,13 +101,9 @@ class MapsTensors(Members):
         memory_format: memory_format | None = ...,
     ) -> Self: ...
     @overload
-    def to(
-        self, dtype: dtype, non_blocking: bool = ..., *, memory_format: memory_format | None = ...
-    ) -> Self: ...
+    def to(self, dtype: dtype, non_blocking: bool = ..., *, memory_format: memory_format | None = ...) -> Self: ...
     @overload
-    def to(
-        self, tensor: Tensor, non_blocking: bool = ..., *, memory_format: memory_format | None = ...
-    ) -> Self: ...
+    def to(self, tensor: Tensor, non_blocking: bool = ..., *, memory_format: memory_format | None = ...) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move or cast all parameters and buffers, in place, and return the module.
 
@@ -131,8 +127,7 @@ class MapsTensors(Members):
             dtype = as_dtype(dtype)
             if dtype.category < dtypes.FLOATING:
                 raise TypeError(
-                    "nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                    f"dtype={dtype}"
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
                 )
 
         def convert(t: Tensor) -> Tensor:

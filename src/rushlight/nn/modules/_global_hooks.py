@@ -12,9 +12,7 @@ from ...core.gradients.tape import RemovableHandle
 class HookHandle(RemovableHandle):
     """A handle that also removes its hook from other tables that mention it."""
 
-    def __init__(
-        self, hooks: Any, fn: Any, companions: tuple[dict, ...] = (), prepend: bool = False
-    ) -> None:
+    def __init__(self, hooks: Any, fn: Any, companions: tuple[dict, ...] = (), prepend: bool = False) -> None:
         super().__init__(hooks, fn)
         self.companions = companions
         if prepend:
@@ -53,9 +51,7 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
-def _around_calls(
-    table: dict[int, Callable], hook: Callable, flags: tuple[dict, ...] = ()
-) -> HookHandle:
+def _around_calls(table: dict[int, Callable], hook: Callable, flags: tuple[dict, ...] = ()) -> HookHandle:
     """Register a hook that runs around calls."""
     handle = HookHandle(table, hook, (GLOBAL.calls, *flags))
     GLOBAL.calls[handle.id] = hook

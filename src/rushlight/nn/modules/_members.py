@@ -240,9 +240,7 @@ class Members:
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Members):
-            raise ValueError(
-                f"`module` is not an nn.Module, found {type(module)}",
-            )
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
@@ -302,11 +300,7 @@ class Members:
     ) -> Iterator[tuple[str, Any]]:
         """Yield (path, member) for what `get_members_fn` gives of this module and all modules in it."""
         seen: set[int] = set()
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
             for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
@@ -333,9 +327,7 @@ class Members:
             for _, param in self.named_parameters(recurse=recurse):
                 yield param
             return
-        seen: set[int] = (
-            set()
-        )  # training loops ask at every step: names would cost more than the rest
+        seen: set[int] = set()  # training loops ask at every step: names would cost more than the rest
         for module in _modules_of(self):
             for member in module._parameters.values():
                 if member is not None and id(member) not in seen:
@@ -357,9 +349,7 @@ class Members:
             >>> [(name, tuple(p.shape)) for name, p in net.named_parameters()]
             [('0.weight', (8, 4)), ('0.bias', (8,))]
         """
-        yield from self._named_members(
-            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
-        )
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Iterate over the buffers; a buffer that is used twice comes once.
@@ -388,9 +378,7 @@ class Members:
             >>> [name for name, _ in nn.BatchNorm1d(3).named_buffers()]
             ['running_mean', 'running_var', 'num_batches_tracked']
         """
-        yield from self._named_members(
-            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
-        )
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
         """Iterate over the modules directly in this one, each once.

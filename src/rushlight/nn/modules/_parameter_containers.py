@@ -100,10 +100,7 @@ class ParameterList(Module):
             2
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(
-                "ParameterList.extend should be called with an iterable, but got "
-                f"{type(values).__name__}"
-            )
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
             self.append(value)
         return self
@@ -247,15 +244,10 @@ class ParameterDict(Module):
 
     def _add_pair(self, j: int, pair: Any) -> None:
         if not isinstance(pair, Iterable):
-            raise TypeError(
-                f"ParameterDict update sequence element #{j} should be Iterable; is"
-                f"{type(pair).__name__}"
-            )
+            raise TypeError(f"ParameterDict update sequence element #{j} should be Iterable; is{type(pair).__name__}")
         entry = tuple(pair)
         if len(entry) != 2:
-            raise ValueError(
-                f"ParameterDict update sequence element #{j} has length {len(entry)}; 2 is required"
-            )
+            raise ValueError(f"ParameterDict update sequence element #{j} has length {len(entry)}; 2 is required")
         self[entry[0]] = entry[1]
 
     def extra_repr(self) -> str:

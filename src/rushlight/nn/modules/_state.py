@@ -105,9 +105,7 @@ class State(Members):
         """
         return HookHandle(self._state_dict_pre_hooks, hook)
 
-    def _register_load_state_dict_pre_hook(
-        self, hook: Callable, with_module: bool = False
-    ) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
         wrapped = _WrappedHook(hook, self if with_module else None)
         return HookHandle(self._load_state_dict_pre_hooks, wrapped)
 
@@ -162,9 +160,7 @@ class State(Members):
             >>> b.n
             5
         """
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called."
-        )
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
         """Take back what `get_extra_state` returned; `load_state_dict` calls it.
@@ -172,9 +168,7 @@ class State(Members):
         Args:
             state: the value found in the state dict.
         """
-        raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called."
-        )
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -281,18 +275,9 @@ class State(Members):
     ) -> None:
         """Copy this module's own tensors from `state_dict`; children are not visited."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(
-                state_dict, prefix, local_metadata, strict,
-                missing_keys, unexpected_keys, error_msgs,
-            )  # fmt: skip
-        persistent = {
-            k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set
-        }
-        local = {
-            k: v
-            for k, v in itertools.chain(self._parameters.items(), persistent.items())
-            if v is not None
-        }
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        persistent = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
+        local = {k: v for k, v in itertools.chain(self._parameters.items(), persistent.items()) if v is not None}
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, param in local.items():
             key = prefix + name
@@ -308,9 +293,7 @@ class State(Members):
                     if first not in (self._modules if rest else local):
                         unexpected_keys.append(key)
 
-    def _load_extra_state(
-        self, state_dict: dict, prefix: str, strict: bool, missing: list, unexpected: list
-    ) -> None:
+    def _load_extra_state(self, state_dict: dict, prefix: str, strict: bool, missing: list, unexpected: list) -> None:
         key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not State.set_extra_state:
             if key in state_dict:
@@ -320,9 +303,7 @@ class State(Members):
         elif strict and key in state_dict:
             unexpected.append(key)
 
-    def _load_one(
-        self, name: str, key: str, param: Any, value: Any, assign: bool, errors: list
-    ) -> None:
+    def _load_one(self, name: str, key: str, param: Any, value: Any, assign: bool, errors: list) -> None:
         """Copy or assign one tensor; add a message to `errors` if it does not fit."""
         if not isinstance(value, Tensor):
             errors.append(
@@ -421,9 +402,7 @@ class State(Members):
                 errors.insert(0, _listing("Missing", found.missing_keys))
         if errors:
             lines = "\n\t".join(errors)
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}"
-            )
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return found
 
 
@@ -437,13 +416,7 @@ def _listing(kind: str, keys: list[str]) -> str:
 
 
 def _load(
-    module: Any,
-    state: dict,
-    prefix: str,
-    metadata: Any,
-    assign: bool,
-    found: _IncompatibleKeys,
-    errors: list[str],
+    module: Any, state: dict, prefix: str, metadata: Any, assign: bool, found: _IncompatibleKeys, errors: list[str]
 ) -> None:
     """Load one module, then its children, then run its post hooks."""
     stack: list[tuple] = []

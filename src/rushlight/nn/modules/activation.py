@@ -360,9 +360,7 @@ class Hardtanh(_InPlace):
         self.min_val = min_val if min_value is None else _renamed("min_value", "min_val", min_value)
         self.max_val = max_val if max_value is None else _renamed("max_value", "max_val", max_value)
         if self.max_val <= self.min_val:
-            raise AssertionError(
-                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
-            )
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
@@ -392,11 +390,7 @@ class ReLU6(Hardtanh):
 def _renamed(old: str, new: str, value: float) -> float:
     import warnings
 
-    warnings.warn(
-        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
-        FutureWarning,
-        stacklevel=3,
-    )
+    warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=3)
     return value
 
 
@@ -452,9 +446,7 @@ class RReLU(_InPlace):
 
     __constants__ = ["lower", "upper", "inplace"]
 
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.lower = lower
         self.upper = upper
@@ -854,7 +846,5 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
-            raise ValueError(
-                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
-            )
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)

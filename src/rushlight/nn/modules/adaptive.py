@@ -81,10 +81,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             width = int(in_features // div_value ** (i + 1))
             size = self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
-                Sequential(
-                    Linear(in_features, width, bias=False, **where),
-                    Linear(width, size, bias=False, **where),
-                )
+                Sequential(Linear(in_features, width, bias=False, **where), Linear(width, size, bias=False, **where))
             )
 
     def reset_parameters(self) -> None:

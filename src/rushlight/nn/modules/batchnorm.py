@@ -11,12 +11,7 @@ from ...core.overriding import nobody_asks
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, ones, zeros
 from ...operators.create.from_data import tensor
-from ...operators.layers.batch_norm import (
-    batch_norm,
-    batch_norm_learn,
-    check_eps,
-    learning_batch_norm,
-)
+from ...operators.layers.batch_norm import batch_norm, batch_norm_learn, check_eps, learning_batch_norm
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -59,18 +54,12 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.register_parameter(
-            "weight", Parameter(empty(num_features, **where)) if affine else None
-        )
-        self.register_parameter(
-            "bias", Parameter(empty(num_features, **where)) if affine and bias else None
-        )
+        self.register_parameter("weight", Parameter(empty(num_features, **where)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_features, **where)) if affine and bias else None)
         if track_running_stats:
             self.register_buffer("running_mean", zeros(num_features, **where))
             self.register_buffer("running_var", ones(num_features, **where))
-            self.register_buffer(
-                "num_batches_tracked", tensor(0, dtype=dtypes.int64, device=device)
-            )
+            self.register_buffer("num_batches_tracked", tensor(0, dtype=dtypes.int64, device=device))
         else:
             self.register_buffer("running_mean", None)
             self.register_buffer("running_var", None)
@@ -273,9 +262,7 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
-        )
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
     def forward(self, input: Tensor) -> Tensor:

@@ -121,18 +121,12 @@ class Sequential(Module):
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return self.extend(other)
 
     def __mul__(self, other: int) -> Sequential:
@@ -323,10 +317,7 @@ class ModuleList(Module):
             3
         """
         if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleList.extend should be called with an iterable, but got "
-                f"{type(modules).__name__}"
-            )
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
         for i, module in enumerate(list(modules)):
             self.add_module(str(offset + i), module)
@@ -442,13 +433,8 @@ class ModuleDict(Module):
             return
         for j, pair in enumerate(modules):
             if not isinstance(pair, Iterable):
-                raise TypeError(
-                    f"ModuleDict update sequence element #{j} should be Iterable; is"
-                    f"{type(pair).__name__}"
-                )
+                raise TypeError(f"ModuleDict update sequence element #{j} should be Iterable; is{type(pair).__name__}")
             entry = tuple(pair)
             if len(entry) != 2:
-                raise ValueError(
-                    f"ModuleDict update sequence element #{j} has length {len(entry)}; 2 is required"
-                )
+                raise ValueError(f"ModuleDict update sequence element #{j} has length {len(entry)}; 2 is required")
             self[entry[0]] = entry[1]

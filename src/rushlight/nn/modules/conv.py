@@ -31,13 +31,7 @@ class _LazyConvNd(LazyModuleMixin):
 
     _n: int
 
-    def _wait(
-        self: Any,
-        out_channels: int,
-        bias: bool,
-        device: device | str | int | None,
-        dtype: dtype | None,
-    ) -> None:
+    def _wait(self: Any, out_channels: int, bias: bool, device: device | str | int | None, dtype: dtype | None) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -85,10 +79,7 @@ class LazyConv(_LazyConvNd):
         device: device | str | int | None = None,
         dtype: dtype | None = None,
     ) -> None:
-        super().__init__(
-            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode,
-            device, dtype,
-        )  # fmt: skip
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._wait(out_channels, bias, device, dtype)
 
 
@@ -110,9 +101,8 @@ class LazyConvTranspose(_LazyConvNd):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__(
-            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,
-            padding_mode, device, dtype,
-        )  # fmt: skip
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
         self._wait(out_channels, bias, device, dtype)
 
 
@@ -186,10 +176,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}"
-        )
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0,) * len(self.padding):
             text += f", padding={self.padding}"
         if self.dilation != (1,) * len(self.dilation):
@@ -210,12 +197,7 @@ class _ConvNd(Module):
 
 
 def _check(
-    in_channels: int,
-    out_channels: int,
-    groups: int,
-    padding: int | str | Sequence[int],
-    stride: tuple,
-    mode: str,
+    in_channels: int, out_channels: int, groups: int, padding: int | str | Sequence[int], stride: tuple, mode: str
 ) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -225,15 +207,11 @@ def _check(
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(
-                f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
-            )
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if mode not in _PADDING_MODES:
-        raise ValueError(
-            f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{mode}'"
-        )
+        raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{mode}'")
 
 
 class _Conv(_ConvNd):
@@ -278,9 +256,7 @@ class _Conv(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return getattr(F, self._name)(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return getattr(F, self._name)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)

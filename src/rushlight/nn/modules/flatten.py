@@ -78,12 +78,9 @@ class Unflatten(Module):
 
 def _check_size(size: Sequence[Any]) -> None:
     if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}"
-        )
+        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
     for i, element in enumerate(size):
         if not isinstance(element, int):
             raise TypeError(
-                "unflattened_size must be tuple of ints, "
-                f"but found element of type {type(element).__name__} at pos {i}"
+                f"unflattened_size must be tuple of ints, but found element of type {type(element).__name__} at pos {i}"
             )

@@ -34,9 +34,7 @@ class _InstanceNorm(_NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
-        )
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
         n = self._n
@@ -85,11 +83,7 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         version = local_metadata.get("version", None)
         if version is None and not self.track_running_stats:
-            running = [
-                prefix + name
-                for name in ("running_mean", "running_var")
-                if prefix + name in state_dict
-            ]
+            running = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if running:
                 names = " and ".join(f'"{k}"' for k in running)
                 error_msgs.append(

@@ -31,9 +31,7 @@ class LazyModuleMixin:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
-        self._initialize_hook = self.register_forward_pre_hook(
-            self._infer_parameters, with_kwargs=True
-        )
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _lazy_load_hook(
         self: Any,
@@ -55,9 +53,7 @@ class LazyModuleMixin:
 
     def initialize_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the arguments of the first call; subclasses define it."""
-        raise NotImplementedError(
-            f"initialize_parameters is not implemented for {type(self).__name__}"
-        )
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:
         """Return whether a parameter or buffer still has no shape."""

@@ -95,10 +95,7 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -160,9 +157,7 @@ class Bilinear(Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias anew from U(-k, k) with k = 1 / sqrt(in1_features)."""
         if self.in1_features <= 0:
-            raise ValueError(
-                f"in1_features must be > 0, but got (in1_features={self.in1_features})"
-            )
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -201,11 +196,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     bias: UninitializedParameter
 
     def __init__(
-        self,
-        out_features: int,
-        bias: bool = True,
-        device: device | str | int | None = None,
-        dtype: dtype | None = None,
+        self, out_features: int, bias: bool = True, device: device | str | int | None = None, dtype: dtype | None = None
     ) -> None:
         super().__init__(0, 0, False, device, dtype)
         self.weight = UninitializedParameter(device=device, dtype=dtype)

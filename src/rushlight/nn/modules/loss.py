@@ -32,9 +32,7 @@ class _Loss(Module):
 
     reduction: str
 
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = legacy_reduction(size_average, reduce, reduction)
@@ -91,12 +89,7 @@ class MultiMarginLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
 
 
@@ -116,11 +109,7 @@ class HingeEmbeddingLoss(_Loss):
     """
 
     def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -133,11 +122,7 @@ class _PairLoss(_Loss):
     """A loss of two inputs, with a margin."""
 
     def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -162,9 +147,7 @@ class CosineEmbeddingLoss(_PairLoss):
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class MarginRankingLoss(_PairLoss):
@@ -185,9 +168,7 @@ class MarginRankingLoss(_PairLoss):
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
@@ -221,9 +202,7 @@ class TripletMarginLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
-            raise ValueError(
-                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
-            )
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -272,12 +251,9 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ValueError(
-                "TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
-                f"{margin} instead"
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
             )
-        self.distance_function = (
-            distance_function if distance_function is not None else PairwiseDistance()
-        )
+        self.distance_function = distance_function if distance_function is not None else PairwiseDistance()
         self.margin = margin
         self.swap = swap
 
@@ -319,9 +295,7 @@ class LinearCrossEntropyOptions:
         if method != "auto" and not (method == "aspect_ratio" and int(factor or "1") > 0):
             raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
         if self.batch_chunk_size is not None and self.batch_chunk_size < 1:
-            raise ValueError(
-                f"batch_chunk_size must be positive int or None, got {self.batch_chunk_size!r}"
-            )
+            raise ValueError(f"batch_chunk_size must be positive int or None, got {self.batch_chunk_size!r}")
 
 
 class LinearCrossEntropyLoss(Module):
@@ -365,13 +339,9 @@ class LinearCrossEntropyLoss(Module):
     ) -> None:
         super().__init__()
         if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(
-                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
-            )
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(
-                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
-            )
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
@@ -380,9 +350,7 @@ class LinearCrossEntropyLoss(Module):
         self.label_smoothing = label_smoothing
         self.options = options
         self.register_buffer("weight", weight)
-        self.linear = Linear(
-            in_features, num_classes * prod(self.out_features), bias, device, dtype
-        )
+        self.linear = Linear(in_features, num_classes * prod(self.out_features), bias, device, dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape, bias = (self.num_classes, *self.out_features), self.linear.bias
@@ -464,11 +432,7 @@ class SmoothL1Loss(_Loss):
     """
 
     def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
@@ -535,13 +499,7 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-        )
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
@@ -642,12 +600,7 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(
-            log_input,
-            target,
-            log_input=self.log_input,
-            full=self.full,
-            eps=self.eps,
-            reduction=self.reduction,
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
         )
 
 
@@ -678,9 +631,7 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return F.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
 class KLDivLoss(_Loss):
@@ -824,9 +775,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class CTCLoss(_Loss):
@@ -847,9 +796,7 @@ class CTCLoss(_Loss):
         tensor(0.8432)
     """
 
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
@@ -862,11 +809,5 @@ class CTCLoss(_Loss):
         target_lengths: Tensor | Sequence[int],
     ) -> Tensor:
         return F.ctc_loss(
-            log_probs,
-            targets,
-            input_lengths,
-            target_lengths,
-            self.blank,
-            self.reduction,
-            self.zero_infinity,
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )

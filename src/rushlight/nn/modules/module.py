@@ -47,9 +47,7 @@ class _WithTables(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         table = vars(self).get(name)
-        if not (
-            name.startswith("_global_") and name.endswith("_hooks") and isinstance(table, dict)
-        ):
+        if not (name.startswith("_global_") and name.endswith("_hooks") and isinstance(table, dict)):
             super().__setattr__(name, value)
         elif table is not value:
             for key in table:
@@ -166,13 +164,11 @@ class Module(MapsTensors, State, Hooks):
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
-                    f"'{next(iter(kwargs))}'"
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
                 )
             if args:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
-                    f"{len(args) + 1} were given"
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
                 )
         own = self.__dict__  # straight into the dict: __setattr__ would look for parameters first
         own["training"] = True
@@ -193,9 +189,7 @@ class Module(MapsTensors, State, Hooks):
 
     if TYPE_CHECKING:
 
-        def __call__(
-            self: _HasForward[_Given, _Gives], *args: _Given.args, **kwargs: _Given.kwargs
-        ) -> _Gives: ...
+        def __call__(self: _HasForward[_Given, _Gives], *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
     else:
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -322,13 +316,7 @@ class Module(MapsTensors, State, Hooks):
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = [
-            *dir(type(self)),
-            *self.__dict__,
-            *self._parameters,
-            *self._modules,
-            *self._buffers,
-        ]
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted({n for n in names if not n[:1].isdigit()})
 
     # -- modes ----------------------------------------------------------------------------------
@@ -462,16 +450,12 @@ _addindent = indent
 def _wrong_kind(value: object, kind: str, name: str, *expected: str) -> TypeError:
     first = f"{settings.module}.{expected[0]}"
     wanted = ", ".join([first, *expected[1:]])
-    return TypeError(
-        f"cannot assign '{typename(value)}' as {kind} '{name}' ({wanted} or None expected)"
-    )
+    return TypeError(f"cannot assign '{typename(value)}' as {kind} '{name}' ({wanted} or None expected)")
 
 
 def _say_where(module: Module, error: Any) -> None:
     """Add the path of the module that failed to an error about tensors on two devices."""
-    if not (
-        error.args and isinstance(error.args[0], str) and error.args[0].startswith(_DEVICE_MIX)
-    ):
+    if not (error.args and isinstance(error.args[0], str) and error.args[0].startswith(_DEVICE_MIX)):
         return
     if not hasattr(error, "at_module"):
         error.at_module, error.plain = module, error.args[0]

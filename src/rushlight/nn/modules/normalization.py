@@ -71,9 +71,7 @@ class CrossMapLRN2d(Module):
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach = (self.size - 1) // 2
         n = input.size(1)
-        sees = input.new_tensor(
-            [[abs(c - j) <= reach or (j == 0 and c > reach) for j in range(n)] for c in range(n)]
-        )
+        sees = input.new_tensor([[abs(c - j) <= reach or (j == 0 and c > reach) for j in range(n)] for c in range(n)])
         energy = (input * input).transpose(1, 3).matmul(sees.t()).transpose(1, 3)
         return input * (energy * (self.alpha / self.size) + self.k).pow(-self.beta)
 
@@ -130,12 +128,8 @@ class LayerNorm(Module):
         self.elementwise_affine = elementwise_affine
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         shape = self.normalized_shape
-        self.register_parameter(
-            "weight", Parameter(empty(shape, **where)) if elementwise_affine else None
-        )
-        self.register_parameter(
-            "bias", Parameter(empty(shape, **where)) if elementwise_affine and bias else None
-        )
+        self.register_parameter("weight", Parameter(empty(shape, **where)) if elementwise_affine else None)
+        self.register_parameter("bias", Parameter(empty(shape, **where)) if elementwise_affine and bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -201,20 +195,14 @@ class GroupNorm(Module):
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
         where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.register_parameter(
-            "weight", Parameter(empty(num_channels, **where)) if affine else None
-        )
-        self.register_parameter(
-            "bias", Parameter(empty(num_channels, **where)) if affine and bias else None
-        )
+        self.register_parameter("weight", Parameter(empty(num_channels, **where)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_channels, **where)) if affine and bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -284,6 +272,4 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

@@ -19,9 +19,7 @@ __all__ = [
 
 
 class _MaxPoolNd(Module):
-    __constants__ = [
-        "kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode",
-    ]  # fmt: skip
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     _name: str
 
     def __init__(
@@ -113,12 +111,8 @@ class _MaxUnpoolNd(Module):
         self.stride = spread(stride if stride is not None else kernel_size)
         self.padding = spread(padding)
 
-    def forward(
-        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
-    ) -> Tensor:
-        return getattr(F, self._name)(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return getattr(F, self._name)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -186,14 +180,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class _AvgPoolWithDivisor(_AvgPoolNd):
@@ -279,9 +266,7 @@ class _FractionalMaxPoolNd(Module):
         self.output_size = spread(output_size) if output_size is not None else None
         self.output_ratio = spread(output_ratio) if output_ratio is not None else None
         if output_size is None and output_ratio is None:
-            raise ValueError(
-                f"{name} requires specifying either an output size, or a pooling ratio"
-            )
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
         if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
@@ -350,9 +335,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._name)(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
+        return getattr(F, self._name)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return (
@@ -444,9 +427,7 @@ class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
     _name: str
 
-    def __init__(
-        self, output_size: int | Sequence[int | None] | None, return_indices: bool = False
-    ) -> None:
+    def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices

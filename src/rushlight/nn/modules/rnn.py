@@ -91,9 +91,7 @@ class RNNCellBase(Module):
         for i, state in enumerate(states):
             if state.dim() not in (1, 2):
                 label = "hidden" if len(states) == 1 else f"hx[{i}]"
-                raise ValueError(
-                    f"{name}: Expected {label} to be 1D or 2D, got {state.dim()}D instead"
-                )
+                raise ValueError(f"{name}: Expected {label} to be 1D or 2D, got {state.dim()}D instead")
 
     def _step(self, function: str, input: Tensor, states: tuple, default: int) -> Any:
         """Call the function; an input without a batch dimension gets one, and the result loses it."""
@@ -108,9 +106,7 @@ class RNNCellBase(Module):
         elif unbatched:
             states = tuple(s.unsqueeze(0) for s in states)
         hx = states if default > 1 else states[0]
-        out = NAMESPACES["torch"][function](
-            input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        )
+        out = NAMESPACES["torch"][function](input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         if not unbatched:
             return out
         return tuple(t.squeeze(0) for t in out) if default > 1 else out.squeeze(0)
@@ -185,9 +181,7 @@ class LSTMCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step("lstm_cell", input, () if hx is None else tuple(hx), 2)
 
 
@@ -339,13 +333,10 @@ class RNNBase(Module):
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if self.input_size != input.size(-1):
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
-                f"got {input.size(-1)}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
             )
 
-    def get_expected_hidden_size(
-        self, input: Tensor, batch_sizes: Tensor | BatchSizes | None
-    ) -> tuple[int, int, int]:
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | BatchSizes | None) -> tuple[int, int, int]:
         """Return the shape of the initial hidden state: (layers * directions, N, width)."""
         batch = self._batch_of(input, batch_sizes)
         out = self.proj_size if self.proj_size > 0 else self.hidden_size
@@ -357,18 +348,13 @@ class RNNBase(Module):
         return input.size(0) if self.batch_first else input.size(1)
 
     def check_hidden_size(
-        self,
-        hx: Tensor,
-        expected_hidden_size: tuple[int, int, int],
-        msg: str = "Expected hidden size {}, got {}",
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
         """Raise RuntimeError if a state does not have the expected shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def check_forward_args(
-        self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None
-    ) -> None:
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None) -> None:
         """Raise an error if the input or the hidden state does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
@@ -391,16 +377,12 @@ class RNNBase(Module):
         if hx is None:
             return None
         if hx.dim() != 2:
-            raise RuntimeError(
-                f"For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor"
-            )
+            raise RuntimeError(f"For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor")
         return hx.unsqueeze(1)
 
     def _check_batched(self, hx: Any) -> None:
         if hx is not None and hx.dim() != 3:
-            raise RuntimeError(
-                f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor"
-            )
+            raise RuntimeError(f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor")
 
     def _run(self, input: Tensor, batch_sizes: BatchSizes | None, hx: Any) -> tuple[Tensor, Any]:
         function = NAMESPACES["torch"][self.mode.lower()]
@@ -429,9 +411,7 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(
-                f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead"
-            )
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         unbatched = input.dim() == 2
         if unbatched:
             batch_dim = 0 if self.batch_first else 1
@@ -487,8 +467,7 @@ def _check(rnn: RNNBase, dropout: float) -> None:
         or isinstance(dropout, bool)
     ):
         raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element "
-            "being zeroed"
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )
     if dropout > 0 and rnn.num_layers == 1:  # type: ignore[operator]
         warnings.warn(
@@ -574,9 +553,7 @@ class RNN(RNNBase):
                 self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
             modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
             if self.nonlinearity not in modes:
-                raise ValueError(
-                    f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'."
-                )
+                raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
             super().__init__(modes[self.nonlinearity], *args, **kwargs)
 
 
@@ -653,36 +630,26 @@ class LSTM(RNNBase):
             dtype: dtype | None = ...,
         ) -> None: ...
 
-        def forward(
-            self, input: Any, hx: tuple[Tensor, Tensor] | None = None
-        ) -> tuple[Any, tuple[Tensor, Tensor]]: ...
+        def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]: ...
 
     else:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(
-        self, input: Tensor, batch_sizes: Tensor | BatchSizes | None
-    ) -> tuple[int, int, int]:
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | BatchSizes | None) -> tuple[int, int, int]:
         """Return the shape of the initial cell: (layers * directions, N, hidden_size)."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
-    def check_forward_args(
-        self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None
-    ) -> None:
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None) -> None:
         """Raise an error if the input, the hidden state or the cell does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(
-            hidden[0],
-            self.get_expected_hidden_size(input, batch_sizes),
-            "Expected hidden[0] size {}, got {}",
+            hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}"
         )
         self.check_hidden_size(
-            hidden[1],
-            self.get_expected_cell_size(input, batch_sizes),
-            "Expected hidden[1] size {}, got {}",
+            hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
         )
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:

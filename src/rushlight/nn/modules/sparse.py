@@ -34,23 +34,15 @@ class _RowTable(Module):
     """The base class of tables: a weight with one row per index."""
 
     def _make_weight(
-        self,
-        given: Tensor | None,
-        device: device | str | int | None,
-        dtype: dtype | None,
-        freeze: bool = False,
+        self, given: Tensor | None, device: device | str | int | None, dtype: dtype | None, freeze: bool = False
     ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
-            self.weight = Parameter(
-                empty(shape, device=device, dtype=dtype), requires_grad=not freeze
-            )
+            self.weight = Parameter(empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
             self.reset_parameters()
         else:
             if list(given.shape) != list(shape):
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
@@ -121,13 +113,7 @@ class Embedding(_RowTable):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
     def extra_repr(self) -> str:
@@ -244,12 +230,7 @@ class EmbeddingBag(_RowTable):
         self.include_last_offset = include_last_offset
         self._make_weight(_weight, device, dtype)
 
-    def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,
             self.weight,

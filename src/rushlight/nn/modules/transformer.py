@@ -89,17 +89,9 @@ class _TransformerLayer(Module):
         if "activation" not in self.__dict__ and "activation" not in self._modules:
             self.activation = F.relu
 
-    def _sa_block(
-        self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
-    ) -> Tensor:
+    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
         x = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            is_causal=is_causal,
-            need_weights=False,
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
         )[0]
         return self._dropped(self.dropout1, x)
 
@@ -179,17 +171,9 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     _attentions = 2
 
-    def _mha_block(
-        self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool
-    ) -> Tensor:
+    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool) -> Tensor:
         x = self.multihead_attn(
-            x,
-            mem,
-            mem,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            is_causal=is_causal,
-            need_weights=False,
+            x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
         )[0]
         return self._dropped(self.dropout2, x)
 
@@ -295,12 +279,7 @@ class TransformerEncoder(Module):
         """
         output = src
         for layer in self.layers:
-            output = layer(
-                output,
-                src_mask=mask,
-                is_causal=bool(is_causal),
-                src_key_padding_mask=src_key_padding_mask,
-            )
+            output = layer(output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
         if src_key_padding_mask is not None and mask is None and self._leaves_padding_out(src):
             output = self._without_padding(output, src_key_padding_mask)
         return output if self.norm is None else self.norm(output)
@@ -308,9 +287,7 @@ class TransformerEncoder(Module):
     def _leaves_padding_out(self, src: Tensor) -> bool:
         if not self.use_nested_tensor or self.training or src.dim() != 3:
             return False
-        return not here.grad or not (
-            src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())
-        )
+        return not here.grad or not (src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters()))
 
     def _without_padding(self, output: Tensor, padding: Tensor) -> Tensor:
         padded = padding.ne(0)
@@ -357,9 +334,7 @@ class TransformerDecoder(Module):
 
     __constants__ = ["norm"]
 
-    def __init__(
-        self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
-    ) -> None:
+    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
@@ -490,12 +465,7 @@ class Transformer(Module):
                 result is the same.
         """
         self._check(src, tgt)
-        memory = self.encoder(
-            src,
-            mask=src_mask,
-            src_key_padding_mask=src_key_padding_mask,
-            is_causal=src_is_causal,
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt,
             memory,

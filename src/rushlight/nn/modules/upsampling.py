@@ -34,9 +34,7 @@ class Upsample(Module):
         torch.Size([1, 3, 10, 12])
     """
 
-    __constants__ = [
-        "size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor",
-    ]  # fmt: skip
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
     def __init__(
         self,
@@ -90,9 +88,7 @@ class UpsamplingNearest2d(Upsample):
     """
 
     def __init__(
-        self,
-        size: int | Sequence[int] | None = None,
-        scale_factor: float | Sequence[float] | None = None,
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
     ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
@@ -101,8 +97,6 @@ class UpsamplingBilinear2d(Upsample):
     """As `UpsamplingNearest2d`, by bilinear interpolation; corners of input and result lie on each other."""
 
     def __init__(
-        self,
-        size: int | Sequence[int] | None = None,
-        scale_factor: float | Sequence[float] | None = None,
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
     ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -8,9 +8,7 @@ from .scatter_gather import gather, parallel_apply, replicate, scatter
 if TYPE_CHECKING:
     from .distributed import DistributedDataParallel
 
-__all__ = [
-    "DataParallel", "DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter",
-]  # fmt: skip
+__all__ = ["DataParallel", "DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 
 def __getattr__(name: str) -> Any:

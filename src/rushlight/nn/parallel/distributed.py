@@ -107,9 +107,7 @@ class DistributedDataParallel(Module, Joinable):
         named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
         self._shared = [(n, p) for n, p in named if p.requires_grad]
         self.reducer: Reducer | None = None
-        self._exchange: Any = (
-            None  # the communication hook; a compiled step checks whether it has changed
-        )
+        self._exchange: Any = None  # the communication hook; a compiled step checks whether it has changed
         if group.size() > 1:
             self._check_same([(n, tuple(p.shape), str(p.dtype)) for n, p in named])
             if init_sync:
@@ -148,9 +146,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def _send_state(self) -> None:
         """Send rank 0's parameters and buffers to all ranks."""
-        params = [
-            p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore
-        ]
+        params = [p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore]
         self._send([*params, *self._buffers_to_send()], 0)
 
     def _send(self, tensors: list[Tensor], source: int) -> None:
@@ -225,7 +221,7 @@ class DistributedDataParallel(Module, Joinable):
         self._start()
         assert self.reducer is not None
         if self.reducer.hook is not None:
-            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")  # fmt: skip
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
         self._exchange = hook
 
@@ -257,10 +253,7 @@ class DistributedDataParallel(Module, Joinable):
     # -- uneven inputs ----------------------------------------------------------------------------
 
     def join(
-        self,
-        divide_by_initial_world_size: bool = True,
-        enable: bool = True,
-        throw_on_early_termination: bool = False,
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
         """Allow processes to have different numbers of batches inside the block.
 
@@ -271,9 +264,8 @@ class DistributedDataParallel(Module, Joinable):
             throw_on_early_termination: raise an error in all processes when one has no more batches.
         """
         return Join(
-            [self], enable, throw_on_early_termination,
-            divide_by_initial_world_size=divide_by_initial_world_size,
-        )  # fmt: skip
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """Return what a process without batches does for this model; `Join` calls it."""
@@ -349,8 +341,7 @@ def _pieces(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
 def _check(module: Module, device_ids: Any, mixed_precision: Any) -> None:
     if not any(p.requires_grad for p in module.parameters()):
         raise RuntimeError(
-            "DistributedDataParallel is not needed when a module doesn't have any parameter that "
-            "requires a gradient."
+            "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
         )
     if device_ids is not None and len(device_ids) > 1:
         raise ValueError("device_ids can only be None or contain a single element.")

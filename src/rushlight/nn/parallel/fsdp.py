@@ -42,7 +42,7 @@ HYBRID = (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
 
 def layout_for(
     module: Any, group: Any, mesh: Any, strategy: ShardingStrategy | None, offload: Any, device_id: Any
-) -> tuple[Layout, ShardingStrategy]:  # fmt: skip
+) -> tuple[Layout, ShardingStrategy]:
     """Where the parameters of a model lie, and the strategy that is meant."""
     strategy = strategy or ShardingStrategy.FULL_SHARD
     away = bool(offload is not None and offload.offload_params)
@@ -172,7 +172,7 @@ class FullyShardedDataParallel(FsdpStates, Module):
         ignored = _ignored(ignored_modules, ignored_states)
         if _layout is None:
             _prepare(module, param_init_fn, device_id)
-            _layout = layout_for(module, process_group, device_mesh, sharding_strategy, cpu_offload, device_id)  # fmt: skip
+            _layout = layout_for(module, process_group, device_mesh, sharding_strategy, cpu_offload, device_id)
             if sync_module_states:
                 _from_rank_0(module, _layout, ignored)
         layout, strategy = _layout
@@ -189,11 +189,11 @@ class FullyShardedDataParallel(FsdpStates, Module):
         self._summoned = False
         self._register_load_state_dict_pre_hook(self._before_load)
 
-    def _wrap_parts(self, module: Module, policy: Any, shared: dict[str, Any], ignored: set[int]) -> None:  # fmt: skip
+    def _wrap_parts(self, module: Module, policy: Any, shared: dict[str, Any], ignored: set[int]) -> None:
         precision = shared["mixed_precision"]
         if precision is not None and precision._module_classes_to_ignore:
             _wrap_exact(module, tuple(precision._module_classes_to_ignore), shared)
-        wrap_parts(module, policy, lambda part, **more: FullyShardedDataParallel(part, **{**shared, **more}), ignored)  # fmt: skip
+        wrap_parts(module, policy, lambda part, **more: FullyShardedDataParallel(part, **{**shared, **more}), ignored)
 
     # -- what it holds ----------------------------------------------------------------------------
 
@@ -315,7 +315,7 @@ class FullyShardedDataParallel(FsdpStates, Module):
             yield
 
     @contextmanager
-    def _whole(self, writeback: bool, rank0_only: bool, to_cpu: bool, with_grads: bool) -> Iterator[None]:  # fmt: skip
+    def _whole(self, writeback: bool, rank0_only: bool, to_cpu: bool, with_grads: bool) -> Iterator[None]:
         shards = self._shards
         shards.follow()
         shards.forget_ahead()
@@ -400,7 +400,7 @@ def _cast_buffers(module: Module, precision: MixedPrecision | None) -> None:
         for name, buffer in m._buffers.items():
             if buffer is not None and buffer.is_floating_point():
                 m._buffers[name] = buffer.to(precision.buffer_dtype)
-        stack.extend(c for c in m._modules.values() if c is not None and not isinstance(c, FullyShardedDataParallel))  # fmt: skip
+        stack.extend(c for c in m._modules.values() if c is not None and not isinstance(c, FullyShardedDataParallel))
 
 
 def _wrap_exact(module: Module, kinds: tuple[type, ...], shared: dict[str, Any]) -> None:
@@ -421,7 +421,7 @@ def _wrap_exact(module: Module, kinds: tuple[type, ...], shared: dict[str, Any])
             f"Both mixed precision and an auto_wrap_policy were specified to FSDP, where the wrapped module has submodules of type {found}. "
             "These modules will be wrapped as separate FSDP instances with mixed precision disabled.",
             stacklevel=5,
-        )  # fmt: skip
+        )
 
 
 def _up(module: Any, args: Any) -> Any:

@@ -54,9 +54,7 @@ class FsdpStates:
         config, optim = state_dict_config or kinds[0](), optim_state_dict_config or kinds[1]()
         for given, expected in ((config, kinds[0]), (optim, kinds[1])):
             if not isinstance(given, expected):
-                raise RuntimeError(
-                    f"Expected state_dict_config of type {expected} but got {type(given)}"
-                )
+                raise RuntimeError(f"Expected state_dict_config of type {expected} but got {type(given)}")
         before = cls.get_state_dict_type(module)
         for m in _wrapped(module):
             m._settings = StateDictSettings(state_dict_type, config, optim)
@@ -86,7 +84,7 @@ class FsdpStates:
             state_dict_type: whole, local or sharded.
             state_dict_config, optim_state_dict_config: how they are made.
         """
-        before = cls.set_state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)  # fmt: skip
+        before = cls.set_state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
         try:
             yield
         finally:
@@ -94,7 +92,7 @@ class FsdpStates:
 
     # -- the model --------------------------------------------------------------------------------
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:  # fmt: skip
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """The state of the module inside, under its own names; all processes call it.
 
         Args:
@@ -155,9 +153,7 @@ class FsdpStates:
     # -- its optimiser ----------------------------------------------------------------------------
 
     @staticmethod
-    def optim_state_dict(
-        model: Any, optim: Any, optim_state_dict: Any = None, group: Any = None
-    ) -> dict[str, Any]:
+    def optim_state_dict(model: Any, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
         """The state of an optimiser by the names of the parameters, of the kind that is set; all processes call it.
 
         Args:
@@ -203,7 +199,7 @@ class FsdpStates:
     @classmethod
     def full_optim_state_dict(
         cls, model: Any, optim: Any, optim_input: Any = None, rank0_only: bool = True, group: Any = None
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """The whole state of an optimiser, on the first process or on all.
 
         Args:
@@ -231,7 +227,7 @@ class FsdpStates:
     @staticmethod
     def shard_full_optim_state_dict(
         full_optim_state_dict: dict[str, Any], model: Any, optim_input: Any = None, optim: Any = None
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """What `optim.load_state_dict` takes, from a whole state that every process has.
 
         Args:
@@ -286,7 +282,7 @@ class FsdpStates:
         numbers = {names[id(p)]: i for i, p in enumerate(params)}
         if optim_state_key_type is OptimStateKeyType.PARAM_NAME:
             numbers = {i: n for n, i in numbers.items()}  # type: ignore[misc]
-        groups = [{**g, "params": [numbers[k] for k in g["params"]]} for g in optim_state_dict["param_groups"]]  # fmt: skip
+        groups = [{**g, "params": [numbers[k] for k in g["params"]]} for g in optim_state_dict["param_groups"]]
         state = {numbers.get(k, k): v for k, v in optim_state_dict["state"].items()}
         return {"state": state, "param_groups": groups}
 
@@ -295,7 +291,7 @@ def _wrapped(module: Any) -> list[Any]:
     return [m for m in module.modules() if isinstance(m, FsdpStates)]
 
 
-def _shown(value: Tensor, chosen: StateDictSettings, scalar: bool, to_cpu: bool | None = None) -> Tensor:  # fmt: skip
+def _shown(value: Tensor, chosen: StateDictSettings, scalar: bool, to_cpu: bool | None = None) -> Tensor:
     """A tensor of a state dict of the kind that is chosen."""
     if isinstance(value, DTensor):
         if chosen.state_dict_type is StateDictType.FULL_STATE_DICT:

@@ -92,9 +92,7 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
-def _module_wrap_policy(
-    module: Module, recurse: bool, nonwrapped_numel: int, module_classes: set[type]
-) -> bool:
+def _module_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int, module_classes: set[type]) -> bool:
     return recurse or isinstance(module, tuple(module_classes))
 
 
@@ -138,10 +136,7 @@ def lambda_auto_wrap_policy(
 
 def _or_policy(module: Module, recurse: bool, nonwrapped_numel: int, policies: Any) -> bool:
     """Wrap what one of several policies wraps."""
-    return any(
-        policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel)
-        for policy in policies
-    )
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
 
 
 def size_based_auto_wrap_policy(
@@ -243,7 +238,7 @@ def wrap_parts(root: Module, policy: Any, make: Callable[..., Module], ignored: 
                 root._modules[name] = made
 
 
-def _by_choice(module: Module, policy: _Policy, make: Any, ignored: set[int], seen: set[int]) -> None:  # fmt: skip
+def _by_choice(module: Module, policy: _Policy, make: Any, ignored: set[int], seen: set[int]) -> None:
     for name, child in list(module._modules.items()):
         if child is None or id(child) in ignored or id(child) in seen:
             continue

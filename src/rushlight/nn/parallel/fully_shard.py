@@ -103,7 +103,7 @@ class FSDPModule:
         modules = self.modules() if recurse else [self]  # type: ignore[attr-defined]
         return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
 
-    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:  # fmt: skip
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Without it, gradients are added up whole on each rank and exchanged by a later pass."""
         for state in self._each(recurse):
             state.shards.sync = requires_gradient_sync
@@ -118,7 +118,7 @@ class FSDPModule:
         for state in self._each(recurse):
             state.after_forward = reshard_after_forward
 
-    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:  # fmt: skip
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
         """Whether the whole parameters are freed after backward; kept, the next forward needs no gather."""
         for state in self._each(recurse):
             state.shards.after_backward = reshard_after_backward
@@ -364,7 +364,5 @@ def _owned(module: Module, ignored: set[int]) -> list[tuple[list[tuple[Any, str]
         for name, param in m._parameters.items():
             if param is not None and id(param) not in ignored:
                 found.setdefault(id(param), ([], param))[0].append((m, name))
-        stack.extend(
-            c for c in m._modules.values() if c is not None and not isinstance(c, FSDPModule)
-        )
+        stack.extend(c for c in m._modules.values() if c is not None and not isinstance(c, FSDPModule))
     return list(found.values())

@@ -57,9 +57,7 @@ class Bucket:
         self.numbers = numbers
         self.params = params
         first = params[0]
-        self.flat: Tensor = zeros(
-            sum(p.numel() for p in params), dtype=first.dtype, device=first.device
-        )
+        self.flat: Tensor = zeros(sum(p.numel() for p in params), dtype=first.dtype, device=first.device)
         self.views: list[Tensor] = []
         at = 0
         with no_grad():
@@ -114,17 +112,13 @@ class Reducer:
         # gradients most likely arrive in the reverse order of the parameters
         last_first = list(range(len(params)))[::-1]
         self._make([[last_first[i] for i in part] for part in divide(params[::-1], limit_mb)])
-        self._handles = [
-            p.register_post_accumulate_grad_hook(self._hook_for(i)) for i, p in enumerate(params)
-        ]
+        self._handles = [p.register_post_accumulate_grad_hook(self._hook_for(i)) for i, p in enumerate(params)]
 
     def _hook_for(self, number: int) -> Callable[[Any], None]:
         return lambda param: self._ready(number)
 
     def _make(self, parts: list[list[int]]) -> None:
-        self.buckets = [
-            Bucket(k, part, [self.params[i] for i in part]) for k, part in enumerate(parts)
-        ]
+        self.buckets = [Bucket(k, part, [self.params[i] for i in part]) for k, part in enumerate(parts)]
         self.place = {i: (b, k) for b in self.buckets for k, i in enumerate(b.numbers)}
 
     # -- one pass ---------------------------------------------------------------------------------

@@ -21,9 +21,7 @@ class ShardedParameter:
 
     def __init__(self, owners: list[tuple[Any, str]], param: Any, layout: Layout, dim: int) -> None:
         self.owners, self.layout, self.dim = owners, layout, dim
-        own = (
-            local_of(param) if isinstance(param, DTensor) else param
-        )  # what tensor parallelism left
+        own = local_of(param) if isinstance(param, DTensor) else param  # what tensor parallelism left
         self.shape = tuple(own.shape)
         self.scalar = not self.shape
         turned = (1,) if self.scalar else in_front(self.shape, dim)
@@ -41,11 +39,11 @@ class ShardedParameter:
         if isinstance(param, DTensor):
             mesh, kinds = layout.around(param, dim)
             self.sharded: Any = spread(DTensor, local, mesh, kinds, param.full_shape)
-            self.full: Any = spread(DTensor, empty_one, param.device_mesh, param.placements, param.full_shape)  # fmt: skip
+            self.full: Any = spread(DTensor, empty_one, param.device_mesh, param.placements, param.full_shape)
             self.full._is_param = True
             self.full.requires_grad_(param.requires_grad)
         else:
-            self.sharded = spread(DTensor, local, layout.mesh, layout.placements(dim), self.cut_shape)  # fmt: skip
+            self.sharded = spread(DTensor, local, layout.mesh, layout.placements(dim), self.cut_shape)
             self.full = Parameter(empty_one, requires_grad=param.requires_grad)
         self.sharded._is_param = True
         self.sharded.requires_grad_(param.requires_grad)

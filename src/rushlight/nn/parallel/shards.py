@@ -77,9 +77,7 @@ class Shards:
         wanted = None if precise else self.policy.param_dtype
         return wanted if wanted is not None and place.sharded.is_floating_point() else own
 
-    def _start(
-        self, async_op: bool, precise: bool = False
-    ) -> list[tuple[Any, Tensor, list[ShardedParameter]]]:
+    def _start(self, async_op: bool, precise: bool = False) -> list[tuple[Any, Tensor, list[ShardedParameter]]]:
         """Begin to gather: one all-gather for each dtype."""
         kinds: dict[str, list[ShardedParameter]] = {}
         for p in self.places:
@@ -281,9 +279,7 @@ class Shards:
             seen.add(node.seq)
             stack.extend(e[0] for e in node.edges if e is not None)
             if any(hasattr(getattr(node, n, None), "part") for n in ("saved", "outputs")):
-                self.comes_back = (
-                    True  # an activation checkpoint inside: backward runs its part again
-                )
+                self.comes_back = True  # an activation checkpoint inside: backward runs its part again
                 node.register_prehook(self._before_it_runs_again)
             elif isinstance(node, OpNode) and isinstance(node.saved, dict):
                 self._empty(node, known)
@@ -346,7 +342,7 @@ def _address(a: Any) -> int:
 
 def _view_of(a: Any, shape: tuple, strides: tuple) -> Any:
     """Another view of the same memory, such as a transposed weight."""
-    tricks = np.lib.stride_tricks if isinstance(a, np.ndarray) else __import__("cupy").lib.stride_tricks  # fmt: skip
+    tricks = np.lib.stride_tricks if isinstance(a, np.ndarray) else __import__("cupy").lib.stride_tricks
     return tricks.as_strided(a, shape, strides)
 
 

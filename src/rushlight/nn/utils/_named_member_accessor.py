@@ -202,9 +202,7 @@ class NamedMemberAccessor:
         for name in names:
             self.del_tensor(name)
 
-    def swap_tensors(
-        self, names: Iterable[str], values: Iterable[Tensor], allow_missing: bool = False
-    ) -> list[Any]:
+    def swap_tensors(self, names: Iterable[str], values: Iterable[Tensor], allow_missing: bool = False) -> list[Any]:
         """Put a tensor under each of these names; returns those that were there."""
         pairs = zip(*_same_length(names, values), strict=True)
         return [self.swap_tensor(name, value, allow_missing) for name, value in pairs]
@@ -260,7 +258,5 @@ class NamedMemberAccessor:
 def _same_length(names: Any, values: Any) -> tuple[list[str], list[Any]]:
     names, values = list(names), list(values)
     if len(names) != len(values):
-        raise AssertionError(
-            f"names and values must have the same length: {len(names)} and {len(values)}"
-        )
+        raise AssertionError(f"names and values must have the same length: {len(names)} and {len(values)}")
     return names, values

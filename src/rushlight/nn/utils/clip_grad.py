@@ -14,10 +14,7 @@ from ...operators.foreach import clip, limit, one_kind, total_norm
 from ...operators.shape.join import stack
 from ...runtime.sparse_array import refused
 
-__all__ = [
-    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
-    "get_total_norm",
-]  # fmt: skip
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 def _gradients(parameters: Any) -> list[Tensor]:
@@ -88,10 +85,7 @@ def _norm(t: Tensor, norm_type: float) -> Tensor:
 
 
 def clip_grads_with_norm_(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    total_norm: Tensor,
-    foreach: bool | None = None,
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale gradients by `max_norm / total_norm`, in place, if that is less than 1.
 
@@ -157,10 +151,7 @@ def clip_grad_norm_(
         is_generator = not isinstance(parameters, (list, tuple))
         parameters = list(parameters)
         if is_generator and not parameters:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=2,
-            )
+            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
     grads = _gradients(parameters)
     with no_grad():
         plain = bool(grads) and all(g.__class__ is Tensor for g in grads) and one_kind(grads)
@@ -183,17 +174,14 @@ def clip_grad_norm(
 ) -> Tensor:
     """As `clip_grad_norm_`, under its old name; deprecated."""
     warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
-        "`torch.nn.utils.clip_grad_norm_`.",
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
         stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of gradients to [-clip_value, clip_value], in place.
 
     Args:

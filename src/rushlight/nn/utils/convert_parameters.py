@@ -13,9 +13,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 def _check_device(param: Tensor, first: Tensor | None) -> Tensor:
     if first is not None and param.device != first.device:
-        raise TypeError(
-            "Found two parameters on different devices, this is currently not supported."
-        )
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
     return param if first is None else first
 
 

@@ -8,9 +8,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ..parameter import Parameter
 
-__all__ = [
-    "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
-]  # fmt: skip
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -34,9 +32,8 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
     fused.weight, fused.bias = fuse_conv_bn_weights(
-        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias,
-        transpose,
-    )  # fmt: skip
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
     return fused
 
 
@@ -76,10 +73,7 @@ def fuse_conv_bn_weights(
     shape = [1, -1] if transpose else [-1, 1]
     weight = (conv_w * scale.reshape(shape + [1] * (conv_w.dim() - 2))).to(conv_w.dtype)
     bias = ((conv_b - bn_rm) * scale + bn_b).to(conv_b.dtype)
-    return (
-        Parameter(weight.detach(), conv_w.requires_grad),
-        Parameter(bias.detach(), conv_b.requires_grad),
-    )
+    return (Parameter(weight.detach(), conv_w.requires_grad), Parameter(bias.detach(), conv_b.requires_grad))
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
@@ -99,9 +93,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     if linear.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError(
-            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1"
-        )
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
@@ -110,13 +102,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 
 def fuse_linear_bn_weights(
-    linear_w: Tensor,
-    linear_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor,
-    bn_b: Tensor,
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
     """Return weight and bias of a Linear that includes a batch norm.
 
@@ -138,7 +124,4 @@ def fuse_linear_bn_weights(
     scale = bn_w * (bn_rv + bn_eps).rsqrt()
     weight = (linear_w * scale.unsqueeze(-1)).to(linear_w.dtype)
     bias = ((linear_b - bn_rm) * scale + bn_b).to(linear_b.dtype)
-    return (
-        Parameter(weight.detach(), linear_w.requires_grad),
-        Parameter(bias.detach(), linear_b.requires_grad),
-    )
+    return (Parameter(weight.detach(), linear_w.requires_grad), Parameter(bias.detach(), linear_b.requires_grad))

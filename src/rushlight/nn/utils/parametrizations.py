@@ -60,9 +60,7 @@ class _Orthogonal(Module):
 
     base: Tensor
 
-    def __init__(
-        self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True
-    ) -> None:
+    def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map == _OrthMaps.householder:
             raise ValueError("The householder parametrization does not support complex tensors.")
@@ -107,8 +105,7 @@ class _Orthogonal(Module):
         """A free matrix that `forward` maps to `q`, or to its orthogonal part."""
         if q.shape != self.shape:
             raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
-                f"shape {q.shape}."
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
             )
         with no_grad():
             tall, turned = _tall(q)
@@ -189,9 +186,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_old_names(
-        state_dict: dict, prefix: str, metadata: dict, strict: bool,
-        missing: list, unexpected: list, errors: list,
-    ) -> None:  # fmt: skip
+        state_dict: dict, prefix: str, metadata: dict, strict: bool, missing: list, unexpected: list, errors: list
+    ) -> None:
         g, v = f"{prefix}{name}_g", f"{prefix}{name}_v"
         # A checkpoint of the older weight_norm, which used hooks.
         if g in state_dict and v in state_dict:
@@ -205,20 +201,14 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 class _SpectralNorm(Module):
     """A weight divided by its largest singular value."""
 
-    def __init__(
-        self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
-    ) -> None:
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
-            raise IndexError(
-                "Dimension out of range (expected to be in range of "
-                f"[-{ndim}, {ndim - 1}] but got {dim})"
-            )
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
         if n_power_iterations <= 0:
             raise ValueError(
-                "Expected n_power_iterations to be positive, but got "
-                f"n_power_iterations={n_power_iterations}"
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
             )
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
@@ -249,11 +239,7 @@ class _SpectralNorm(Module):
 
 
 def spectral_norm(
-    module: Module,
-    name: str = "weight",
-    n_power_iterations: int = 1,
-    eps: float = 1e-12,
-    dim: int | None = None,
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
     """Divide a weight by its largest singular value, so that this becomes 1.
 
@@ -280,11 +266,7 @@ def spectral_norm(
 
 
 def orthogonal(
-    module: Module,
-    name: str = "weight",
-    orthogonal_map: str | None = None,
-    *,
-    use_trivialization: bool = True,
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
     """Keep the rows of a weight (or its columns, if they are fewer) orthonormal.
 
@@ -307,17 +289,14 @@ def orthogonal(
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
-        raise ValueError(
-            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
-        )
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:
         square = weight.size(-2) == weight.size(-1)
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
     orth = getattr(_OrthMaps, orthogonal_map, None)
     if orth is None:
         raise ValueError(
-            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
-            f"{orthogonal_map}"
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         )
     parametrization = _Orthogonal(weight, orth, use_trivialization=use_trivialization)
     parametrize.register_parametrization(module, name, parametrization, unsafe=True)

@@ -126,9 +126,7 @@ class ParametrizationList(ModuleList):
             new = _inverted_strictly(self, value)
             if self.is_tensor:
                 if not isinstance(new, Tensor):
-                    raise ValueError(
-                        f"`right_inverse` should return a tensor. Got {type(new).__name__}"
-                    )
+                    raise ValueError(f"`right_inverse` should return a tensor. Got {type(new).__name__}")
                 self.original.data = new.detach().clone().to(self.original.dtype)
                 return
             if len(new) != self.ntensors:
@@ -165,9 +163,7 @@ def _inverted(modules: ParametrizationList, value: Any) -> Any:
 def _inverted_strictly(modules: ParametrizationList, value: Any) -> Any:
     for module in reversed(list(modules)):
         if not hasattr(module, "right_inverse"):
-            raise RuntimeError(
-                f"parametrization {type(module).__name__} does not implement right_inverse."
-            )
+            raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
         value = module.right_inverse(value)
     return value
 
@@ -280,9 +276,7 @@ def _check_appended(module: Module, tensor_name: str, parametrization: Module) -
     except NotImplementedError:
         return
     if not isinstance(z, Tensor):
-        raise ValueError(
-            f"parametrization.right_inverse must return a tensor. Got: {type(z).__name__}"
-        )
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(z).__name__}")
     for what in ("dtype", "shape"):
         had, has = getattr(y, what), getattr(z, what)
         if had != has:
@@ -314,9 +308,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return tensor_name in parametrizations
 
 
-def remove_parametrizations(
-    module: Module, tensor_name: str, leave_parametrized: bool = True
-) -> Module:
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make a parametrized tensor a plain one again, and return the module.
 
     Args:
@@ -397,9 +389,7 @@ def transfer_parametrizations_and_params(
         for parametrization in source:
             register_parametrization(to_module, name, copy.deepcopy(parametrization))
         target = to_module.parametrizations[name]
-        keys = (
-            ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
-        )
+        keys = ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
         for key in keys:
             setattr(target, key, getattr(source, key))
     return to_module

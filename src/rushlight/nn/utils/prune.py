@@ -58,12 +58,7 @@ class BasePruningMethod:
 
     @classmethod
     def apply(
-        cls,
-        module: Any,
-        name: str,
-        *args: Any,
-        importance_scores: Tensor | None = None,
-        **kwargs: Any,
+        cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
         """Prune a parameter of a module, on top of earlier prunings; return the hook.
 
@@ -80,9 +75,7 @@ class BasePruningMethod:
         if tuple(scores.shape) != tuple(orig.shape):
             raise AssertionError("importance_scores should have the same shape as parameter")
         default = getattr(module, f"{name}_mask", None) if before else None
-        default = (
-            NAMESPACES["torch"]["ones_like"](orig) if default is None else default.detach().clone()
-        )
+        default = NAMESPACES["torch"]["ones_like"](orig) if default is None else default.detach().clone()
         if before is not None:
             container = PruningContainer(*_methods_of(before))
             container._tensor_name = name
@@ -100,9 +93,7 @@ class BasePruningMethod:
         module.register_forward_pre_hook(hook)
         return hook
 
-    def prune(
-        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
-    ) -> Tensor:
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """Return a pruned copy of a tensor that belongs to no module.
 
         Args:
@@ -307,9 +298,7 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     return module
 
 
-def l1_unstructured(
-    module: Any, name: str, amount: Any, importance_scores: Tensor | None = None
-) -> Any:
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Tensor | None = None) -> Any:
     """Prune the elements of a parameter with the smallest absolute values, and return the module.
 
     Args:
@@ -418,9 +407,7 @@ def global_unstructured(
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {method.PRUNING_TYPE}')  # fmt: skip
     container.add_pruning_method(method)
-    long = container.compute_mask(
-        cat([s.detach().reshape(-1) for s in scores]), cat([k.reshape(-1) for k in masks])
-    )
+    long = container.compute_mask(cat([s.detach().reshape(-1) for s in scores]), cat([k.reshape(-1) for k in masks]))
     parts = long.split([v.numel() for v in values])
     for (module, name), part, value in zip(pairs, parts, values, strict=True):
         custom_from_mask(module, name, mask=part.view_as(value))
@@ -442,7 +429,7 @@ def remove(module: Any, name: str) -> Any:
     """
     hook = _hook_of(module, name)
     if hook is None:
-        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")  # fmt: skip
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     hook.remove(module)
     _drop_hook(module, name)
     return module
@@ -489,13 +476,13 @@ def _check_amount(amount: Any) -> None:
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     whole = _is_count(amount)
     if (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0):
-        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")  # fmt: skip
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
 def _how_many(amount: Any, size: int) -> int:
     if _is_count(amount):
         if amount > size:
-            raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")  # fmt: skip
+            raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
         return int(amount)
     return round(float(amount) * size)
 

@@ -101,10 +101,7 @@ class PackedSequence(PackedSequence_):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        moved = [
-            None if t is None else t.to(data.device)
-            for t in (self.sorted_indices, self.unsorted_indices)
-        ]
+        moved = [None if t is None else t.to(data.device) for t in (self.sorted_indices, self.unsorted_indices)]
         return type(self)(data, self.batch_sizes, *moved).knowing(self._known)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -191,13 +188,11 @@ def _lengths_of(lengths: Any, batch: int) -> np.ndarray:
         sizes = np.asarray([int(n) for n in lengths], dtype=np.int64)
     if len(sizes) != batch:
         raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} "
-            f"(batch_size={batch})"
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})"
         )
     if (sizes <= 0).any():
         raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-            "that is <= 0"
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
     return sizes
 
@@ -253,8 +248,7 @@ def pack_padded_sequence(
         input = input.transpose(0, 1)
     if int(sizes.max()) > input.size(0):
         raise RuntimeError(
-            f"Expected lengths of at most {input.size(0)}, the padded length, but got "
-            f"{int(sizes.max())}"
+            f"Expected lengths of at most {input.size(0)}, the padded length, but got {int(sizes.max())}"
         )
     batch_sizes, rows = _step_rows(sizes, batch)
     flat = input.reshape(-1, *input.shape[2:])
@@ -264,10 +258,7 @@ def pack_padded_sequence(
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
-    total_length: int | None = None,
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """Undo `pack_padded_sequence`: return the padded batch and the lengths.
 
@@ -316,10 +307,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
-    padding_side: str = "right",
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
     """Stack sequences of different lengths, with padding.
 
@@ -339,16 +327,13 @@ def pad_sequence(
         sequences = sequences.unbind(0)
     elif not isinstance(sequences, Iterable):
         raise RuntimeError(
-            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
-            f"{type(sequences)}"
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise RuntimeError(
-            f"Expected padding_side to be one of left or right, but got {padding_side}."
-        )
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     longest = max(s.size(0) for s in sequences)
     rows = []
     for s in sequences:
@@ -360,9 +345,7 @@ def pad_sequence(
     return cat(rows, 0 if batch_first else 1)
 
 
-def unpad_sequence(
-    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
-) -> list[Tensor]:
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Undo `pad_sequence`: return the sequences as a list.
 
     Args:

@@ -21,13 +21,10 @@ class SpectralNorm:
 
     _version = 1
 
-    def __init__(
-        self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
-    ) -> None:
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         if n_power_iterations <= 0:
             raise ValueError(
-                "Expected n_power_iterations to be positive, but got "
-                f"n_power_iterations={n_power_iterations}"
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
             )
         self.name = name
         self.dim = dim
@@ -46,9 +43,7 @@ class SpectralNorm:
         matrix = as_matrix(weight, self.dim)
         if do_power_iteration:
             with no_grad():
-                new_u, new_v = power_steps(
-                    matrix, u, v, self.n_power_iterations, self.eps, v_first=True
-                )
+                new_u, new_v = power_steps(matrix, u, v, self.n_power_iterations, self.eps, v_first=True)
                 u.copy_(new_u)
                 v.copy_(new_v)
                 # Copies for backward, because the buffers change at the next call.
@@ -70,15 +65,11 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     @staticmethod
-    def apply(
-        module: Any, name: str, n_power_iterations: int, dim: int, eps: float
-    ) -> SpectralNorm:
+    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Split `module.<name>` and register the hook; return it."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two spectral_norm hooks on the same parameter {name}"
-                )
+                raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         fn = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
@@ -102,11 +93,7 @@ class SpectralNorm:
 
 
 def spectral_norm(
-    module: Any,
-    name: str = "weight",
-    n_power_iterations: int = 1,
-    eps: float = 1e-12,
-    dim: int | None = None,
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
     """As `nn.utils.parametrizations.spectral_norm`, by a hook: the weight is computed from `name_orig` before every call."""
     if dim is None:

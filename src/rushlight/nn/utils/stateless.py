@@ -31,9 +31,7 @@ def functional_call(
         FutureWarning,
         stacklevel=2,
     )
-    return call_with(
-        module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
-    )
+    return call_with(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def call_with(
@@ -78,8 +76,7 @@ def _merged(given: Any) -> dict[str, Tensor]:
         return given
     if not isinstance(given, Sequence):
         raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(given)}"
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
         )
     merged: dict[str, Tensor] = {}
     for part in given:
@@ -133,9 +130,7 @@ def _reparametrize_module(
             if keys
         ]
         if parts:
-            raise RuntimeError(
-                f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(parts)
-            )
+            raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(parts))
     before, _ = members.swap_tensors_dict(tensors, allow_missing=True)
     try:
         yield

@@ -30,9 +30,7 @@ class WeightNorm:
         """Split `module.<name>` and register the hook; return it."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}"
-                )
+                raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         fn = WeightNorm(name, dim)
         weight = getattr(module, name)
         if is_lazy(weight):
@@ -66,8 +64,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     The weight is computed from `name_g` (lengths) and `name_v` (directions) before every call.
     """
     warnings.warn(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of "
-        "`torch.nn.utils.parametrizations.weight_norm`.",
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
         stacklevel=2,
     )

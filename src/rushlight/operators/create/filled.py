@@ -13,15 +13,7 @@ from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError, NotYet
 from ...base.fits import fitting
-from ...base.formats import (
-    ORDERS,
-    dense_order,
-    layout,
-    memory_format,
-    order_of,
-    preserve_format,
-    strided,
-)
+from ...base.formats import ORDERS, dense_order, layout, memory_format, order_of, preserve_format, strided
 from ...base.shapes import MOST, as_size, check_size, in_range, strided_view
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
@@ -122,10 +114,7 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
         return tuple(size)
     for s in size:
         if isinstance(s, (bool, float, str)) or not hasattr(s, "__index__"):
-            raise TypeError(
-                f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
-                f"{type(s).__name__}"
-            )
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(s).__name__}")
     result = tuple([s.__index__() for s in size])
     try:
         in_range("size", result)
@@ -156,9 +145,7 @@ def _size_meta(*, size: tuple, dtype: dtype, order: Any = None, **attrs: Any) ->
 # -- constants -----------------------------------------------------------------------------------
 
 
-def _full(
-    xp: ArrayModule, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
-) -> Any:
+def _full(xp: ArrayModule, *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None) -> Any:
     shape = size if order is None else tuple([size[i] for i in order])
     a = xp.zeros(shape, dtype.np) if value == 0 else xp.full(shape, value, dtype.np)
     return a if order is None else a.transpose(_inverse(order))
@@ -174,12 +161,8 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-FULL = Kernel(
-    "full", _full, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="full made")
-)
-EMPTY = Kernel(
-    "empty", _empty, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="empty empty")
-)
+FULL = Kernel("full", _full, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="full made"))
+EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="empty empty"))
 
 
 def dim_order(a: Array, memory_format: memory_format | None) -> tuple[int, ...] | None:
@@ -229,8 +212,7 @@ def _constant(name: str, value: int, example: str) -> Callable[..., Tensor]:
             no_names(name, names)
         shape = sizes(name, size, only_size(name, keyword) if keyword else None)
         d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
-        return create(FULL, device, requires_grad, out, pin_memory, layout,
-                      size=shape, value=value, dtype=d)  # fmt: skip
+        return create(FULL, device, requires_grad, out, pin_memory, layout, size=shape, value=value, dtype=d)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of {name}.
@@ -290,8 +272,7 @@ def empty(
     order = None
     if memory_format is not None and memory_format in ORDERS:
         order = order_of(memory_format, len(shape))
-    return create(EMPTY, device, requires_grad, out, pin_memory, layout,
-                  size=shape, dtype=d, order=order)  # fmt: skip
+    return create(EMPTY, device, requires_grad, out, pin_memory, layout, size=shape, dtype=d, order=order)
 
 
 def only_size(name: str, keyword: dict[str, Any]) -> Any:
@@ -304,9 +285,7 @@ def only_size(name: str, keyword: dict[str, Any]) -> Any:
     return size
 
 
-def _empty_strided(
-    xp: ArrayModule, *, size: tuple, stride: tuple, dtype: dtype, device: device
-) -> Any:
+def _empty_strided(xp: ArrayModule, *, size: tuple, stride: tuple, dtype: dtype, device: device) -> Any:
     reach = 1 + sum((n - 1) * step for n, step in zip(size, stride)) if 0 not in size else 0
     memory = xp.empty(reach, dtype.np)
     steps = [step * memory.itemsize for step in stride]
@@ -341,13 +320,10 @@ def empty_strided(
     shape, steps = tuple(size), as_size((tuple(stride),))
     if len(shape) != len(steps):
         raise RuntimeError(
-            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
-            f"({len(steps)})"
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})"
         )
     if min(steps, default=0) < 0:
-        raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}"
-        )
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}")
     return create(EMPTY_STRIDED, device, requires_grad, None, pin_memory, layout,
                   size=sizes("empty_strided", (shape,)), stride=steps,
                   dtype=float_dtype(dtype))  # fmt: skip
@@ -421,9 +397,7 @@ def full(
     """
     no_names("full", names)
     if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
-        )
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = number(fill_value)
     if dtype is not None:
         d = as_dtype(dtype)

@@ -131,9 +131,7 @@ def _flatten(data: Any, shape: tuple[int, ...], kinds: set) -> list[Any]:
             elif not _is_sequence(row):
                 raise TypeError("not a sequence")
             if len(row) != want:
-                raise ValueError(
-                    f"expected sequence of length {want} at dim {depth} (got {len(row)})"
-                )
+                raise ValueError(f"expected sequence of length {want} at dim {depth} (got {len(row)})")
             below.extend(row)
         rows = below
     kinds.update(map(type, rows))
@@ -153,9 +151,7 @@ def _raise_first_misfit(node: Any, shape: tuple[int, ...], depth: int) -> None:
     if not _is_sequence(node) and not isinstance(node, np.ndarray):
         raise TypeError("not a sequence")
     if len(node) != shape[depth]:
-        raise ValueError(
-            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(node)})"
-        )
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(node)})")
     for child in node:
         _raise_first_misfit(child, shape, depth + 1)
 
@@ -265,9 +261,7 @@ def _integers(flat: list[Any], d: dtype) -> np.ndarray:
 # -- the public ways in ----------------------------------------------------------------------------
 
 
-def _from_object(
-    data: Any, dtype: dtype | None, device: device | str | int | None, copy: bool
-) -> Tensor:
+def _from_object(data: Any, dtype: dtype | None, device: device | str | int | None, copy: bool) -> Tensor:
     """A tensor without history; shares memory with arrays and tensors unless `copy`."""
     if data.__class__ in _PLAIN:
         d = None if dtype is None else as_dtype(dtype)
@@ -297,11 +291,7 @@ def _from_object(
 
 def _has_buffer(data: object) -> bool:
     """Whether it is memory alone, which says nothing of the numbers in it that an array would."""
-    if (
-        data.__class__ in _PLAIN
-        or isinstance(data, (np.ndarray, np.generic))
-        or _speaks_array(data)
-    ):
+    if data.__class__ in _PLAIN or isinstance(data, (np.ndarray, np.generic)) or _speaks_array(data):
         return False
     try:
         memoryview(data)  # type: ignore[arg-type]
@@ -382,9 +372,7 @@ def tensor(
 
 
 @public("torch")
-def as_tensor(
-    data: Any, dtype: dtype | None = None, device: device | str | int | None = None
-) -> Tensor:
+def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | int | None = None) -> Tensor:
     """The data as a tensor, without a copy where that is possible.
 
     A tensor of the right dtype and device is returned as it is, a NumPy array shares its
@@ -508,12 +496,7 @@ def scalar_tensor(
 
 @public("torch")
 def frombuffer(
-    buffer: Any,
-    *,
-    dtype: dtype | None,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
+    buffer: Any, *, dtype: dtype | None, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of one dimension over the memory of an object with the buffer protocol.
 
@@ -537,8 +520,7 @@ def frombuffer(
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
         raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({length} bytes) minus 1"
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
         )
     kind = as_dtype(dtype)
     after = f"after offset ({offset} bytes) must"
@@ -576,8 +558,7 @@ def new_tensor(
         >>> torch.zeros(1, dtype=torch.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=torch.float64)
     """
-    t = _from_object(data, self.dtype if dtype is None else dtype,
-                     self.device if device is None else device, copy=True)  # fmt: skip
+    t = _from_object(data, self.dtype if dtype is None else dtype, self.device if device is None else device, copy=True)
     if pin_memory:
         t = t.pin_memory()
     return wants_grad(t) if requires_grad else t

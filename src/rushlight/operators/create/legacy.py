@@ -37,9 +37,7 @@ class _LegacyType(type):
         try:
             devices.backend_of(where)
         except NoGpuError as error:
-            raise TypeError(
-                f"type {settings.module}.cuda.{cls.__name__} not available. {error}"
-            ) from None
+            raise TypeError(f"type {settings.module}.cuda.{cls.__name__} not available. {error}") from None
         return _construct(cls.dtype, where, args, kwargs)
 
     def __repr__(cls) -> str:
@@ -114,9 +112,7 @@ def _construct(d: dtype, where: device, args: tuple, kwargs: dict) -> Tensor:
 def _of_value(value: Any, d: dtype, where: device) -> Tensor:
     if isinstance(value, Tensor):
         if value.dtype is not d:
-            raise TypeError(
-                f"expected {title(d)}Tensor (got {type_name(value)}); convert it with .to({d})"
-            )
+            raise TypeError(f"expected {title(d)}Tensor (got {type_name(value)}); convert it with .to({d})")
         return wrap(value._a)  # shares memory, as PyTorch's does
     if isinstance(value, tuple) and type(value).__name__ == "Size":
         return create(EMPTY, where, size=tuple(value), dtype=d)
@@ -206,9 +202,7 @@ def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
 
 
 @public("Tensor", name="type")
-def type_(
-    self: Tensor, dtype: dtype | type | str | None = None, non_blocking: bool = False, **kwargs: Any
-) -> Any:
+def type_(self: Tensor, dtype: dtype | type | str | None = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the old type, or the elements in another dtype.
 
     Args:

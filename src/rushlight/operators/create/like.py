@@ -15,18 +15,7 @@ from ...runtime.door import Kernel, run
 from ...runtime.sparse_array import sparse
 from ...runtime.wrapped import WrappedArray, answer
 from ..memory.copies import clone_op
-from .filled import (
-    EMPTY,
-    FULL,
-    check_fill,
-    create,
-    dim_order,
-    empty_strided,
-    full,
-    number,
-    only_size,
-    sizes,
-)
+from .filled import EMPTY, FULL, check_fill, create, dim_order, empty_strided, full, number, only_size, sizes
 
 
 def like(
@@ -43,8 +32,7 @@ def like(
     """A new tensor with the size, dtype, device and dim order of `input`."""
     if not isinstance(input, Tensor):
         raise TypeError(
-            f"{kernel.name}_like(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
+            f"{kernel.name}_like(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     if sparse.active and sparse.among(input) and layout in (None, input.layout):
         return sparse.like(kernel.name, input, dtype, device, attrs)
@@ -89,9 +77,7 @@ def _operator(kernel: str, attrs: dict[str, Any]) -> str:
     return f"{names.get(attrs.get('kind', ''), kernel)}_like.default"
 
 
-def _define_like(
-    name: str, kernel: Kernel, what: str, example: str, **fixed: Any
-) -> Callable[..., Tensor]:
+def _define_like(name: str, kernel: Kernel, what: str, example: str, **fixed: Any) -> Callable[..., Tensor]:
     """`zeros_like`, `ones_like` or `empty_like`."""
 
     def make(
@@ -104,7 +90,7 @@ def _define_like(
         pin_memory: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
-        return like(kernel, input, dtype, layout, device, requires_grad, pin_memory, memory_format, **fixed)  # fmt: skip
+        return like(kernel, input, dtype, layout, device, requires_grad, pin_memory, memory_format, **fixed)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"{what}\n\nExample:\n    >>> {example}\n"
@@ -154,8 +140,7 @@ def full_like(
         >>> torch.full_like(torch.zeros(3), 0.5)
         tensor([0.5000, 0.5000, 0.5000])
     """
-    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
-                value=fill_value)  # fmt: skip
+    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format, value=fill_value)
 
 
 # -- new_*: another size, the same dtype and device ------------------------------------------------
@@ -182,8 +167,7 @@ def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
             mine = answer.of_tensor(f"{name}.default", self, list(shape), **given)
             return mine.requires_grad_() if requires_grad else mine
         where = self.device if device is None else device
-        made = create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d,
-                      **fixed)  # fmt: skip
+        made = create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d, **fixed)
         return for_each_sample(made, self) if self._a.__class__ is BatchedArray else made
 
     method.__name__ = method.__qualname__ = name

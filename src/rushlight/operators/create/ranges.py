@@ -28,9 +28,7 @@ def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
 # -- arange --------------------------------------------------------------------------------------
 
 
-def _arange(
-    xp: ArrayModule, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device
-) -> Any:
+def _arange(xp: ArrayModule, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
     if isinstance(start, int) and isinstance(step, int) and step:
         wide = xp.arange(start, start + size[0] * step, step)
     else:
@@ -252,14 +250,7 @@ def _fused(a: Any, b: Any, c: Any) -> Any:
 
 
 def _linspace(
-    xp: ArrayModule,
-    *,
-    start: Any,
-    end: Any,
-    size: tuple,
-    dtype: dtype,
-    device: device,
-    base: Any = None,
+    xp: ArrayModule, *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
 ) -> Any:
     (steps,) = size
     if steps == 1:
@@ -281,9 +272,7 @@ def _linspace(
 LINSPACE = Kernel("linspace", _linspace, meta=_size_meta)
 
 
-def _spaced(
-    name: str, start: Any, end: Any, steps: Any, base: Any, dtype: Any, out: Any, **options: Any
-) -> Tensor:
+def _spaced(name: str, start: Any, end: Any, steps: Any, base: Any, dtype: Any, out: Any, **options: Any) -> Tensor:
     steps = number(steps)
     if not isinstance(steps, int) or isinstance(steps, bool):
         kinds = [type(a).__name__ for a in (start, end, steps)]

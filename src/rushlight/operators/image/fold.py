@@ -17,8 +17,7 @@ from ..made_of.guards import check_kind
 # -- unfold and fold ----------------------------------------------------------------------------
 
 
-def _unfold_windows(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims,
-                    dilation: Dims) -> Any:  # fmt: skip
+def _unfold_windows(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> Any:
     """The windows of x (N, C, H, W) as columns, (N, C * kernel, windows)."""
     view = windows(xp, pad_zeros(xp, x, padding), kernel, stride, dilation)
     n = len(kernel)
@@ -87,9 +86,7 @@ def _check_positive(**sizes: Dims) -> None:
 
 
 @public("functional")
-def unfold(
-    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """As `nn.Unfold`, as one call."""
     kernel, gap = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     pad, step = _pair(padding, "padding"), _pair(stride, "stride")
@@ -115,12 +112,7 @@ def unfold(
 
 @public("functional")
 def fold(
-    input: Tensor,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """As `nn.Fold`, as one call."""
     size, kernel = _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size")
@@ -156,8 +148,7 @@ def fold(
 def _check_shuffle(name: str, x: Tensor, factor: int, which: str) -> None:
     if x._a.ndim < 3:
         raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with "
-            f"{x._a.ndim} dimension(s)"
+            f"{name} expects input to have at least 3 dimensions, but got input with {x._a.ndim} dimension(s)"
         )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {which}, but got {factor}")
@@ -205,17 +196,12 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """As `nn.ChannelShuffle`, as a function."""
     shape = input._a.shape
     if len(shape) < 3:
-        raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}"
-        )
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")
     if whole(groups, "groups") <= 0:
-        raise RuntimeError(
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if shape[1] % groups:
         raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} "
-            "groups."
+            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
         )
     parts = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
     return parts.transpose(1, 2).reshape(shape)

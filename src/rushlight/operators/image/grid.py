@@ -36,8 +36,7 @@ def _warn_align() -> None:
 def _check(x: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
-            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
-            f"but got: '{mode}'"
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         )
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(
@@ -71,11 +70,7 @@ def _check(x: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
 
 @public("functional")
 def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
     """Read images at given places.
 
@@ -230,9 +225,7 @@ def _bicubic(x: Tensor, where: list[Tensor], padding_mode: str, align: bool) -> 
 def _second_order(which: int) -> Any:
     """The derivative for input 0 or 1 in tensor ops, which can be differentiated once more."""
 
-    def formula(
-        gy: Tensor, x: Tensor, grid: Tensor, mode: str, padding: str, align: bool
-    ) -> Tensor:
+    def formula(gy: Tensor, x: Tensor, grid: Tensor, mode: str, padding: str, align: bool) -> Tensor:
         def read(x: Tensor, grid: Tensor) -> Tensor:
             return _in_parts(x, grid, mode, padding, align)
 
@@ -281,8 +274,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     n = len(size) - 2
     if theta._a.ndim != 3 or theta._a.shape[1:] != (n, n + 1):
         raise ValueError(
-            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
-            f"{theta.shape}."
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got {theta.shape}."
         )
     base = kept_on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
     return (base @ theta.transpose(1, 2)).reshape((size[0], *size[2:], n))

@@ -34,9 +34,7 @@ def _mirrored(xp: ArrayModule, p: Any, slope: Any, size: int, align: bool) -> tu
     return xp.minimum(over, back) + p.dtype.type(low), xp.where(turns, -slope, slope)
 
 
-def _bounded(
-    xp: ArrayModule, p: Any, slope: Any, size: int, padding: str, align: bool
-) -> tuple[Any, Any]:
+def _bounded(xp: ArrayModule, p: Any, slope: Any, size: int, padding: str, align: bool) -> tuple[Any, Any]:
     """Places inside the image; at an end they have no slope, and NaN is the first place, as in PyTorch."""
     if padding == "zeros":
         return p, slope
@@ -88,8 +86,7 @@ def _joined(
     sizes, n = x.shape[2:], grid.shape[0]
     flat = grid.reshape(n, 1, -1, len(sizes))
     axes = [
-        _taps(xp, flat[..., len(sizes) - 1 - d], size, mode, padding, align)
-        for d, size in enumerate(sizes)
+        _taps(xp, flat[..., len(sizes) - 1 - d], size, mode, padding, align) for d, size in enumerate(sizes)
     ]  # in the grid x comes first, in the input it is the last dimension
     found = []
     for taps in corners(*axes):
@@ -121,9 +118,7 @@ def _read(xp: ArrayModule, x: Array, grid: Array, *, mode: str, padding: str, al
 
 
 @in_float32
-def _grad_input(
-    xp: ArrayModule, gy: Array, x: Array, grid: Array, *, mode: str, padding: str, align: bool
-) -> Any:
+def _grad_input(xp: ArrayModule, gy: Array, x: Array, grid: Array, *, mode: str, padding: str, align: bool) -> Any:
     """Every gradient to the pixels its place read."""
     n, c = x.shape[:2]
     size = prod(x.shape[2:])
@@ -138,9 +133,7 @@ def _grad_input(
 
 
 @in_float32
-def _grad_grid(
-    xp: ArrayModule, gy: Array, x: Array, grid: Array, *, mode: str, padding: str, align: bool
-) -> Any:
+def _grad_grid(xp: ArrayModule, gy: Array, x: Array, grid: Array, *, mode: str, padding: str, align: bool) -> Any:
     """What a step of each place changes, summed over the channels."""
     dims = grid.shape[-1]
     flat = gy.reshape(*x.shape[:2], -1)
@@ -164,12 +157,8 @@ sample = Op(
     grad_name="GridSampler2DBackward0",
     facts=Facts(vmap="more_rows", one_kernel={"cpu": True}),
 )
-sample_grad_input = Op(
-    _grad_input, "grid_sample_grad_input", meta=lambda gy, x, grid, **how: (x.shape, x.dtype)
-)
-sample_grad_grid = Op(
-    _grad_grid, "grid_sample_grad_grid", meta=lambda gy, x, grid, **how: (grid.shape, grid.dtype)
-)
+sample_grad_input = Op(_grad_input, "grid_sample_grad_input", meta=lambda gy, x, grid, **how: (x.shape, x.dtype))
+sample_grad_grid = Op(_grad_grid, "grid_sample_grad_grid", meta=lambda gy, x, grid, **how: (grid.shape, grid.dtype))
 
 
 def _of_input(g: Tensor, x: Tensor, grid: Tensor, mode: str, padding: str, align: bool) -> Tensor:

@@ -32,16 +32,11 @@ pad_constant = Op(
     "pad_constant",
     moves_only=True,
     grad_name="ConstantPadNdBackward0",
-    meta=lambda x, *, widths, value: (
-        tuple([n + a + b for n, (a, b) in zip(x.shape, widths)]),
-        x.dtype,
-    ),
+    meta=lambda x, *, widths, value: (tuple([n + a + b for n, (a, b) in zip(x.shape, widths)]), x.dtype),
     facts=Facts(vmap="pad", layout="image", aten="constant_pad_nd padded", onnx="pad"),
 )
 # The gradient is cut where padding was added, and gets zeros where a negative width cut.
-pad_constant.derivative(
-    x=lambda g, widths: pad_constant(g, widths=tuple([(-a, -b) for a, b in widths]), value=0)
-)
+pad_constant.derivative(x=lambda g, widths: pad_constant(g, widths=tuple([(-a, -b) for a, b in widths]), value=0))
 
 
 def _by_dim(pad: tuple[int, ...], ndim: int) -> Widths:

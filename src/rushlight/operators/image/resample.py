@@ -16,18 +16,10 @@ from .resample_kernels import ResamplePlan, along_axes, resample_bytes
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
-_KINDS = {
-    "linear": "linear",
-    "bilinear": "linear",
-    "trilinear": "linear",
-    "bicubic": "cubic",
-    "lanczos": "lanczos",
-}
+_KINDS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos"}
 
 
-def _sizes(
-    x: Tensor, size: Any, scale_factor: Any, recompute: Any
-) -> tuple[list[int], list[float] | None]:
+def _sizes(x: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[list[int], list[float] | None]:
     """The output size, and the scale factors if positions are computed with them."""
     spatial = list(x._a.shape[2:])
     if size is not None and scale_factor is not None:
@@ -75,8 +67,7 @@ def _check_mode(x: Tensor, mode: str, align_corners: Any, antialias: bool) -> No
             )
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and ndim == 4):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor "
-            "as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "lanczos" and ndim == 4 and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True")
@@ -150,22 +141,14 @@ def interpolate(
         before = ", ".join(f"{a}: {n}" for a, n in zip(names, spatial))
         after = ", ".join(f"{a}: {n}" for a, n in zip(names, out))
         raise RuntimeError(
-            "Input and output sizes should be greater than 0, but got input "
-            f"({before}) output ({after})"
+            f"Input and output sizes should be greater than 0, but got input ({before}) output ({after})"
         )
     if mode == "area":
         return averaged(input, tuple(out))
     by_bytes = input.dtype is dtypes.uint8 and mode not in ("linear", "trilinear")
     if input._a.dtype.kind not in FLOATS and not by_bytes:
-        raise unsupported(
-            f"compute_indices_weights_{_KINDS.get(mode, mode).replace('-', '_')}", input.dtype
-        )
-    if (
-        _KINDS.get(mode)
-        and input.ndim == 4
-        and input.dtype is dtypes.uint8
-        and resample_bytes.is_whole(input)
-    ):
+        raise unsupported(f"compute_indices_weights_{_KINDS.get(mode, mode).replace('-', '_')}", input.dtype)
+    if _KINDS.get(mode) and input.ndim == 4 and input.dtype is dtypes.uint8 and resample_bytes.is_whole(input):
         return _resized(input, out, scales, mode, bool(align_corners), antialias, in_bytes=True)
     if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
         wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)
@@ -190,9 +173,7 @@ def _resized(
         # PyTorch's trilinear mode ignores the scale of an axis whose size stays the same.
         if n == m and (step == 1.0 or mode == "trilinear"):
             continue
-        steps.append(
-            (2 + i, ResamplePlan("smooth-" + kind if antialias else kind, n, m, step, align))
-        )
+        steps.append((2 + i, ResamplePlan("smooth-" + kind if antialias else kind, n, m, step, align)))
     if not in_bytes:
         return along_axes(x, steps)
     for axis, plan in reversed(steps):
@@ -202,11 +183,7 @@ def _resized(
 
 @public("functional")
 def upsample(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
     """As `nn.functional.interpolate`, under its old name; deprecated."""
     _deprecated("upsample", "interpolate")
@@ -228,6 +205,4 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{old}` is deprecated. Use `nn.functional.{new}` instead.", stacklevel=3
-    )
+    warnings.warn(f"`nn.functional.{old}` is deprecated. Use `nn.functional.{new}` instead.", stacklevel=3)

@@ -50,9 +50,7 @@ def _narrow(plan: ResamplePlan, flip: bool) -> tuple[np.ndarray, np.ndarray | No
     return np.ascontiguousarray(index, np.int32), narrow, plan.kind not in _WEIGHED
 
 
-def _transposed(
-    index: np.ndarray, weight: np.ndarray | None, size: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _transposed(index: np.ndarray, weight: np.ndarray | None, size: int) -> tuple[np.ndarray, np.ndarray]:
     """For every input position, the outputs that read it and with what weight."""
     if weight is None:
         weight = np.ones(index.shape)
@@ -234,14 +232,10 @@ resample_axis = Op(
     meta=_meta,
     facts=Facts(vmap="more_rows", layout="image", onnx="resample"),
 )
-resample_axis.derivative(
-    x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip)
-)
+resample_axis.derivative(x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip))
 
 
-def _resample_plane(
-    xp: ArrayModule, x: Array, *, plans: tuple[ResamplePlan, ResamplePlan], flip: bool
-) -> Any:
+def _resample_plane(xp: ArrayModule, x: Array, *, plans: tuple[ResamplePlan, ResamplePlan], flip: bool) -> Any:
     """The last two axes, each by its plan."""
     rows, columns = plans
     made = _resample_axis(xp, x, axis=x.ndim - 2, plan=rows, flip=flip)

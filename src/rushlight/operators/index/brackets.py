@@ -18,10 +18,7 @@ from ..shape.windows import select_op, slice_op, window_op
 # gathering step with index tensors. PyTorch's order of result dims follows from this split.
 
 _ALL = (None, None, None)
-_BAD_INDEX = (
-    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-    "indices (got {})"
-)
+_BAD_INDEX = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
 
 def is_position(d: Any) -> bool:
@@ -205,8 +202,7 @@ def _dims_taken(item: Any) -> int:
 def _too_many(items: list, shape: tuple) -> IndexError:
     if not shape and len(items) == 1 and items[0].__class__ is int:
         return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim "
-            "tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
         )
     if not shape and len(items) == 1 and items[0].__class__ is slice:
         return IndexError("slice() cannot be applied to a 0-dim tensor.")

@@ -87,9 +87,7 @@ _scatter_add = Op(
     _scatter_add_body,
     "scatter_add",
     meta=lambda x, *r, dim: (x.shape, x.dtype),
-    facts=Facts(
-        positions=Rows(dim="dim"), vmap="gather", autocast={"cuda": "widest"}, onnx="scatter"
-    ),
+    facts=Facts(positions=Rows(dim="dim"), vmap="gather", autocast={"cuda": "widest"}, onnx="scatter"),
 )
 _scatter = Op(
     _scatter_body,
@@ -103,12 +101,7 @@ _gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=d
 _gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))
 
 
-_gather_sparse = Op(
-    _gather_body,
-    "gather_sparse",
-    grad_name="GatherBackward0",
-    kernel=_gather.kernel,
-)
+_gather_sparse = Op(_gather_body, "gather_sparse", grad_name="GatherBackward0", kernel=_gather.kernel)
 
 
 def _sparse_gradient(g: Tensor, index: Tensor, x_shape: tuple[int, ...], dim: int) -> Tensor:
@@ -139,9 +132,7 @@ def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> No
     if not is_position(index._a.dtype) and index._a.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index._a.size and max(x._a.ndim, 1) != max(index._a.ndim, 1):
-        raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as {other} tensor"
-        )
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {other} tensor")
 
 
 def check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) -> None:
@@ -152,9 +143,7 @@ def check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) 
     tracer = here.tracer
     if tracer is not None and not mapped and tracer.sees(index._a):
         _within(index._a, size, dim, kind)  # a loop's replays look again
-    elif (
-        mapped or here.state & _RECORDED == _RECORDED
-    ):  # part of the program: its replays refuse the same places
+    elif mapped or here.state & _RECORDED == _RECORDED:  # part of the program: its replays refuse the same places
         check_values(_within, index, size, dim, kind)
     else:
         settle()
@@ -181,9 +170,7 @@ def size_along(x: Tensor, dim: int) -> int:
 
 @public()
 @axis_for_dim
-def gather(
-    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None
-) -> Tensor:  # noqa: A002
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:  # noqa: A002
     """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for dimension 0.
 
     Args:
@@ -206,9 +193,7 @@ def gather(
     check_apart(out, input, index)
     pick = _gather_sparse if sparse_grad and input._a.ndim else _gather
     if not index._a.size and pick is _gather:
-        nothing = input.reshape(-1)[:0].reshape(
-            index._a.shape
-        )  # with a history, as any other result
+        nothing = input.reshape(-1)[:0].reshape(index._a.shape)  # with a history, as any other result
         return into_same(out, nothing)
     for d, n in enumerate(index._a.shape):
         if d != dim and n > input._a.shape[d]:
@@ -243,9 +228,7 @@ def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "sca
         if index._a.size and max(src._a.ndim, 1) != max(index._a.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     shape = index._a.shape
-    too_big = shape != x._a.shape and any(
-        n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim
-    )
+    too_big = shape != x._a.shape and any(n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim)
     if isinstance(src, Tensor) and shape != src._a.shape and index._a.size:
         too_big = too_big or any(n > m for n, m in zip(shape, src._a.shape or (1,)))
     if too_big and index._a.size:
@@ -346,15 +329,10 @@ _from_the_front = Op(
 
 @public()
 @axis_for_dim
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None
-) -> Tensor:  # noqa: A002
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None) -> Tensor:  # noqa: A002
     """As `gather`, with `input` and `indices` broadcast apart from `dim`."""
     if indices._a.dtype.kind != "i" or indices._a.itemsize != 8:
-        raise RuntimeError(
-            "torch.take_along_dim(): dtype of indices should be Long but got "
-            f"{title(indices.dtype)}"
-        )
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {title(indices.dtype)}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     if input._a.ndim != indices._a.ndim:

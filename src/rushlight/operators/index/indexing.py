@@ -38,9 +38,7 @@ def _place(slots: tuple[int, ...], indices: Sequence[Any]) -> tuple:
 
 def _index_meta(x: Shaped, *indices: Shaped, slots: tuple) -> tuple:
     if any(i.dtype.kind == "b" for i in indices):
-        raise RuntimeError(
-            "indexing with a mask has a shape that depends on values, which a meta tensor lacks"
-        )
+        raise RuntimeError("indexing with a mask has a shape that depends on values, which a meta tensor lacks")
     picked = broadcast_shapes(*[i.shape for i in indices])
     at = [d for d, taken in enumerate(slots) if taken]
     kept = [s for d, s in enumerate(x.shape) if d not in at]
@@ -60,12 +58,7 @@ index_op = Op(
     moves_only=True,
     meta=_index_meta,
     facts=Facts(
-        positions=Slots(),
-        shape_by_values=_has_mask,
-        vmap="index",
-        layout="plain",
-        onnx="index",
-        aten="index index",
+        positions=Slots(), shape_by_values=_has_mask, vmap="index", layout="plain", onnx="index", aten="index index"
     ),
 )
 
@@ -86,9 +79,7 @@ index_grad = Op(
     meta=lambda g, *indices, slots, shape: (shape, g.dtype),
     facts=Facts(positions=Slots(of="shape"), vmap="index"),
 )
-index_op.derivative(
-    x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape)
-)
+index_op.derivative(x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape))
 index_grad.derivative(g=lambda g, indices, slots: index_op(g, *indices, slots=slots))
 
 
@@ -104,9 +95,7 @@ def _index_error(error: IndexError, picks: Sequence[Tensor]) -> IndexError:
     text = str(error)
     if "could not be broadcast" in text:
         shapes = ", ".join([str(list(_picked_shape(p))) for p in picks])
-        return IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
-        )
+        return IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes)
     return IndexError(text.replace("axis", "dimension"))
 
 
@@ -131,18 +120,14 @@ def _windowed(x: Tensor, last: int, plain: bool, window: tuple) -> Tensor:
     return x if plain or shown is None else shown(x, index=window)
 
 
-alias = Op(
-    lambda xp, x: x[...], "alias", view=True, facts=Facts(vmap="pointwise", onnx="unary Identity")
-)
+alias = Op(lambda xp, x: x[...], "alias", view=True, facts=Facts(vmap="pointwise", onnx="unary Identity"))
 alias.derivative(x=lambda g: g)
 
 
 # -- assignment ---------------------------------------------------------------------------------
 
 
-def _put(
-    xp: ArrayModule, dst: Array, values: Any, indices: Any, slots: tuple, accumulate: bool
-) -> Any:
+def _put(xp: ArrayModule, dst: Array, values: Any, indices: Any, slots: tuple, accumulate: bool) -> Any:
     at = _place(slots, indices)
     if accumulate:
         if not hasattr(values, "dtype"):
@@ -156,17 +141,13 @@ def _put(
 _PUT_INTO = Kernel(
     "index_put_into",
     mutates=(0,),
-    generic=lambda xp, dst, values, *indices, slots, accumulate: _put(
-        xp, dst, values, indices, slots, accumulate
-    ),
+    generic=lambda xp, dst, values, *indices, slots, accumulate: _put(xp, dst, values, indices, slots, accumulate),
     meta=lambda dst, *rest, **attrs: (dst.shape, dst.dtype),
     facts=Facts(positions=Slots(at=2), aten="index_put_ put"),
 )
 
 _index_put = Op(
-    lambda xp, x, values, *indices, slots, accumulate: _put(
-        xp, x.copy(), values, indices, slots, accumulate
-    ),
+    lambda xp, x, values, *indices, slots, accumulate: _put(xp, x.copy(), values, indices, slots, accumulate),
     "index_put",
     meta=lambda x, *rest, **attrs: (x.shape, x.dtype),
     facts=Facts(positions=Slots(at=2), autocast={"cuda": "widest"}, aten="index_put put"),
@@ -304,9 +285,7 @@ def _put_value(place: Tensor, value: Any, picks: Sequence[Tensor]) -> Any:
 def _named_indices(x: Tensor, indices: Any) -> tuple[tuple[int, ...], list[Tensor]]:
     for i, index in enumerate(indices):
         if not isinstance(index, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(index).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(index).__name__}")
     # A 0-d index tensor is an index here, not an int, so that the write stays one step.
     lifted = [i if i._a.ndim or i._a.dtype.kind == "b" else i.reshape(1) for i in indices]
     _, _, _, slots, picks = split_index(x, tuple(lifted))
@@ -338,9 +317,7 @@ def index_put_(
     return put(input, slots, picks, value, accumulate)
 
 
-def _no_wider(
-    x: Tensor, slots: tuple, picks: Sequence[Tensor], value: Tensor, accumulate: bool
-) -> Tensor:
+def _no_wider(x: Tensor, slots: tuple, picks: Sequence[Tensor], value: Tensor, accumulate: bool) -> Tensor:
     """A value that has at most as many dims as what the indices name; brackets drop its leading ones, this does not."""
     masks = [p._a.dtype.kind == "b" for p in picks]
     if value._a.size == 1 and masks == [True] and not accumulate:

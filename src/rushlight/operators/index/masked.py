@@ -27,9 +27,7 @@ from .indexing import put as _put_at
 
 def _check_flat(x: Tensor, index: Tensor, name: str) -> None:
     if index._a.dtype != np.int64:
-        raise RuntimeError(
-            f"{name}(): Expected a long tensor for index, but got {title(index.dtype)}"
-        )
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {title(index.dtype)}")
     n = x._a.size
     if not n and index._a.size:
         raise IndexError(f"{name}(): tried to {name.rstrip('_')} from an empty tensor")
@@ -42,9 +40,7 @@ def _inside(index: Array, n: int) -> None:
     low, high = int(index.min()), int(index.max())
     if low < -n or high >= n:
         wrong = low if low < -n else high
-        raise IndexError(
-            f"out of range: tried to access index {wrong} on a tensor of {n} elements."
-        )
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
 
 
 @public()
@@ -161,9 +157,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  #
     return into_same(out, _masked_select(x, where))
 
 
-_masked_select = Op(
-    lambda xp, x, mask: x[mask], "masked_select", moves_only=True, facts=Facts(shape_by_values=True)
-)
+_masked_select = Op(lambda xp, x, mask: x[mask], "masked_select", moves_only=True, facts=Facts(shape_by_values=True))
 _masked_select_grad = Op(
     lambda xp, g, mask: _fill_mask(xp, g, mask),
     "masked_select_grad",
@@ -200,10 +194,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # no
             f"{title(input.dtype)} and {title(source.dtype)}"
         )
     if mask._a.dtype.kind != "b":
-        raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{title(mask.dtype)}"
-        )
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {title(mask.dtype)}")
     if input._a.shape != mask._a.shape:
         shape = broadcast_shapes(input._a.shape, mask._a.shape)
         input, mask = input.expand(shape), mask.expand(shape)
@@ -244,9 +235,7 @@ _masked_scatter.derivative(
     x=lambda g, mask: g.masked_fill(mask, 0.0),
     source=lambda g, mask, source_shape: _masked_scatter_grad(g, mask, shape=source_shape),
 )
-_masked_scatter_grad.derivative(
-    g=lambda g, mask: _masked_scatter(g.new_zeros(mask._a.shape).detach(), mask, g)
-)
+_masked_scatter_grad.derivative(g=lambda g, mask: _masked_scatter(g.new_zeros(mask._a.shape).detach(), mask, g))
 
 
 # -- where it is not zero -----------------------------------------------------------------------
@@ -373,7 +362,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def _placed_inside(x: Tensor, indices: Any) -> tuple:
     """An index whose positions lie in `x` also where the mask says that nobody looks."""
     sizes = x._a.shape
-    return tuple(slice(None) if i is None else i.clamp(min=-sizes[d], max=sizes[d] - 1) for d, i in enumerate(indices))  # fmt: skip
+    return tuple(slice(None) if i is None else i.clamp(min=-sizes[d], max=sizes[d] - 1) for d, i in enumerate(indices))
 
 
 @public("torch")

@@ -69,9 +69,7 @@ def flat_places(xp: ArrayModule, shape: tuple[int, ...], at: tuple) -> Any:
 
 def _checked(xp: ArrayModule, index: Array, size: int, dim: int) -> Any:
     """The index with negative positions counted from the end."""
-    if not isinstance(
-        index, np.ndarray
-    ):  # elsewhere a look at the values would wait for the device
+    if not isinstance(index, np.ndarray):  # elsewhere a look at the values would wait for the device
         index = index.astype("int64")
         return xp.where(index < 0, index + size, index)
     if not index.size:

@@ -58,9 +58,8 @@ _scatter_fold = Op(
 
 @_scatter_fold.backward
 def _scatter_fold_backward(
-    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, kind: str,
-    include_self: bool,
-) -> tuple:  # fmt: skip
+    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, kind: str, include_self: bool
+) -> tuple:
     rule = _prod_grads if kind == "prod" else _extreme_grads
     part = _trimmed(src, index._a.shape)
     gx, gpart = rule(g, x, index, part, out, dim, include_self)
@@ -90,9 +89,7 @@ def _extreme_grads(
     return share * mine, share.gather(dim, index) * theirs
 
 
-def _prod_grads(
-    g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
-) -> tuple:
+def _prod_grads(g: Tensor, x: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool) -> tuple:
     """Each factor gets the product of the others; zeros are counted so as not to divide by them."""
     ones = g.new_ones(x._a.shape)
     others = ones.scatter_reduce(dim, index, src, "prod")
@@ -123,9 +120,8 @@ def _mean(x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -
 
 @public(inplace=True)
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
-    out: Any = None,
-) -> Tensor:  # noqa: A002  # fmt: skip
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:  # noqa: A002
     """A copy with values combined into it at positions along a dimension.
 
     Args:
@@ -140,9 +136,7 @@ def scatter_reduce(
     """
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in (*SUMS_AND_EXTREMES, "prod"):
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     dim = check_scatter(input, dim, index, src)
     if reduce == "mean" and input._a.dtype.kind == "b":
         raise unsupported("scatter_gather_tensor_cpu_reduce_mean", input.dtype)
@@ -157,16 +151,13 @@ def scatter_reduce(
         return into_same(out, start.scatter_add(dim, index, src))
     if reduce == "mean":
         return into_same(out, _mean(input, dim, index, src, include_self))
-    return into_same(
-        out, _scatter_fold(input, index, src, dim=dim, kind=reduce, include_self=include_self)
-    )
+    return into_same(out, _scatter_fold(input, index, src, dim=dim, kind=reduce, include_self=include_self))
 
 
 @public(inplace=True)
 def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
-    include_self: bool = True, out: Any = None,
-) -> Tensor:  # noqa: A002  # fmt: skip
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:  # noqa: A002
     """A copy with slices combined into those at some positions.
 
     Args:
@@ -180,9 +171,7 @@ def index_reduce(
         tensor([6., 1.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"reduce argument must be either prod, mean, amax or amin, got {reduce}."
-        )
+        raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     _check_slices(input, dim, index, source)
     shape = [1] * max(source._a.ndim, 1)
     shape[dim] = index._a.size

@@ -23,13 +23,9 @@ _index_select = Op(
     "index_select",
     moves_only=True,
     meta=lambda x, index, *, dim: (x.shape[:dim] + index.shape + x.shape[dim + 1 :], x.dtype),
-    facts=Facts(
-        positions=Rows(dim="dim"), vmap="index_select", onnx="index_select", sparse="picked"
-    ),
+    facts=Facts(positions=Rows(dim="dim"), vmap="index_select", onnx="index_select", sparse="picked"),
 )
-_index_select.derivative(
-    x=lambda g, index, x_shape, dim: index_grad(g, index, slots=slots_at(dim), shape=x_shape)
-)
+_index_select.derivative(x=lambda g, index, x_shape, dim: index_grad(g, index, slots=slots_at(dim), shape=x_shape))
 
 
 def slots_at(dim: int) -> tuple[int, ...]:
@@ -66,10 +62,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
         raise IndexError(f"index out of range in self: {error}") from None
     if not input._a.ndim:
         if index._a.size != 1:
-            raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {index._a.size} "
-                "value(s)"
-            )
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)")
         return into_same(out, input.clone())
     at = index if index._a.ndim else index.reshape(1)
     return into_same(out, _index_select(input, at, dim=dim))
@@ -118,8 +111,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
 def _check_added(x: Tensor, dim: int, at: Tensor, source: Tensor) -> None:
     if dim >= max(source._a.ndim, 1):
         raise RuntimeError(
-            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
-            f"{source._a.ndim}"
+            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim {source._a.ndim}"
         )
     if size_along(source, dim) != at._a.size:
         raise RuntimeError(
@@ -203,9 +195,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
         shape = [size if d == dim else 1 for d in range(input._a.ndim)]
         return input.masked_fill_(filled.reshape(shape), value.to(input.device, input.dtype))
     if isinstance(value, complex) and input._a.dtype.kind != "c":
-        raise RuntimeError(
-            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
-        )
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     value = storable(value, input._a.dtype)
     put(_lifted(input), slots_at(dim), [_vector(index, "index_fill_")], value, False)
     return input
@@ -220,9 +210,5 @@ def _out_of_place(name: str, inplace: Any) -> None:
     public()(copy)
 
 
-for _name, _fn in (
-    ("index_add", index_add_),
-    ("index_copy", index_copy_),
-    ("index_fill", index_fill_),
-):
+for _name, _fn in (("index_add", index_add_), ("index_copy", index_copy_), ("index_fill", index_fill_)):
     _out_of_place(_name, _fn)

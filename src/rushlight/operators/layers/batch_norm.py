@@ -38,9 +38,7 @@ def _others(ndim: int) -> tuple[int, ...]:
 
 @rounds("0--")
 @only_for("fV", "batch_norm")
-def _batch_norm_train_body(
-    xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, eps: float
-) -> tuple:
+def _batch_norm_train_body(xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, eps: float) -> tuple:
     wide = widen(xp, x)
     axes = _others(x.ndim)
     n = max(x.size // max(x.shape[1], 1), 1)
@@ -57,14 +55,7 @@ def _batch_norm_train_body(
 
 @rounds("122")
 def _batch_norm_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    invstd: Array,
-    *,
-    eps: float,
+    xp: ArrayModule, gy: Array, x: Array, weight: Array | None, mean: Array, invstd: Array, *, eps: float
 ) -> tuple:
     n = max(x.size // max(x.shape[1], 1), 1)
     axes = _others(x.ndim)
@@ -79,11 +70,7 @@ def _batch_norm_grad_body(
     scale = invstd if weight is None else invstd * widen(xp, weight)
     hat *= _channels(scale, x.ndim)
     kind = x.dtype if weight is None else weight.dtype
-    return (
-        hat.astype(x.dtype, copy=False),
-        gw.astype(kind, copy=False),
-        gb.astype(kind, copy=False),
-    )
+    return (hat.astype(x.dtype, copy=False), gw.astype(kind, copy=False), gb.astype(kind, copy=False))
 
 
 def _batch_norm_meta(x: Any, weight: Any, bias: Any, *, eps: float) -> list:
@@ -91,9 +78,7 @@ def _batch_norm_meta(x: Any, weight: Any, bias: Any, *, eps: float) -> list:
     return [(x.shape, x.dtype), stat, stat]
 
 
-def _batch_norm_grad_meta(
-    gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float
-) -> list:
+def _batch_norm_grad_meta(gy: Any, x: Any, weight: Any, mean: Any, invstd: Any, *, eps: float) -> list:
     one = ((x.shape[1],), x.dtype if weight is None else weight.dtype)
     return [(x.shape, x.dtype), one, one]
 
@@ -138,9 +123,7 @@ batch_norm_learn = Op(
     _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
     meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps), facts=Facts(aten="native_batch_norm batch_norm learning"),
 )  # fmt: skip
-batch_norm_learn.kernel.mutates = lambda arrays, attrs: [
-    i for i in (3, 4, 5) if arrays[i] is not None
-]
+batch_norm_learn.kernel.mutates = lambda arrays, attrs: [i for i in (3, 4, 5) if arrays[i] is not None]
 
 
 @batch_norm_learn.backward
@@ -150,9 +133,7 @@ def _batch_norm_learn_backward(
     return (*_batch_norm_backward(g, x, weight, out1, out2, needs, eps), None, None, None)
 
 
-def _batch_norm_grad_formula(
-    gy: Tensor, x: Tensor, weight: Any, mean: Tensor, invstd: Tensor, eps: float
-) -> tuple:
+def _batch_norm_grad_formula(gy: Tensor, x: Tensor, weight: Any, mean: Tensor, invstd: Tensor, eps: float) -> tuple:
     dims = _others(x.ndim)
     hat, scale = standardised(x, dims, eps)
     inner = gy - gy.mean(dims, keepdim=True) - hat * (gy * hat).mean(dims, keepdim=True)
@@ -165,9 +146,8 @@ by_reference(batch_norm_grad, _batch_norm_grad_formula)
 
 
 def _running_body(
-    xp: ArrayModule, means: Array, variances: Array, mean: Array, invstd: Array, *, momentum: float, eps: float,
-    n: int,
-) -> tuple:  # fmt: skip
+    xp: ArrayModule, means: Array, variances: Array, mean: Array, invstd: Array, *, momentum: float, eps: float, n: int
+) -> tuple:
     """Update running statistics, either of which may be None, by those of a batch."""
     if means is not None:
         means[...] = (means * (1 - momentum) + mean * momentum).astype(means.dtype)
@@ -178,14 +158,11 @@ def _running_body(
 
 
 RUNNING = Kernel(
-    "running_statistics", _running_body,
-    mutates=lambda arrays, attrs: [i for i in (0, 1) if arrays[i] is not None],
-)  # fmt: skip
+    "running_statistics", _running_body, mutates=lambda arrays, attrs: [i for i in (0, 1) if arrays[i] is not None]
+)
 
 
-def _learn(
-    means: Any, variances: Any, mean: Tensor, invstd: Tensor, momentum: float, eps: float, n: int
-) -> None:
+def _learn(means: Any, variances: Any, mean: Tensor, invstd: Tensor, momentum: float, eps: float, n: int) -> None:
     """Update the running statistics in place, in one call."""
     held = [t for t in (means, variances) if t is not None]
     if not held:
@@ -202,14 +179,7 @@ def _learn(
 @rounds("0")
 @only_for("fV", "batch_norm")
 def _batch_norm_eval_body(
-    xp: ArrayModule,
-    x: Array,
-    weight: Array | None,
-    bias: Array | None,
-    mean: Array,
-    var: Array,
-    *,
-    eps: float,
+    xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, *, eps: float
 ) -> Any:
     wide = widen(xp, x)
     scale = 1 / xp.sqrt(widen(xp, var) + eps)
@@ -229,9 +199,7 @@ batch_norm_eval = Op(
 )  # fmt: skip
 
 
-def _batch_norm_eval_formula(
-    x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float
-) -> Tensor:
+def _batch_norm_eval_formula(x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float) -> Tensor:
     shape = (1, -1) + (1,) * (x.ndim - 2)
     scale = (var + eps) ** -0.5
     if weight is not None:
@@ -243,14 +211,7 @@ def _batch_norm_eval_formula(
 
 @rounds("122")
 def _batch_norm_eval_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    var: Array,
-    *,
-    eps: float,
+    xp: ArrayModule, gy: Array, x: Array, weight: Array | None, mean: Array, var: Array, *, eps: float
 ) -> tuple:
     g, axes = widen(xp, gy), _others(x.ndim)
     invstd = 1 / xp.sqrt(widen(xp, var) + eps)
@@ -269,9 +230,7 @@ batch_norm_eval_grad = Op(
         (x.shape, x.dtype), *[((x.shape[1],), (x if weight is None else weight).dtype)] * 2], facts=Facts(one_kernel={"cpu": True}))  # fmt: skip
 
 
-def _batch_norm_eval_grad_formula(
-    gy: Tensor, x: Tensor, weight: Any, mean: Tensor, var: Tensor, eps: float
-) -> tuple:
+def _batch_norm_eval_grad_formula(gy: Tensor, x: Tensor, weight: Any, mean: Tensor, var: Tensor, eps: float) -> tuple:
     shape, dims = (1, -1) + (1,) * (x.ndim - 2), _others(x.ndim)
     scale = (var + eps) ** -0.5
     hat = (x - mean.reshape(shape)) * scale.reshape(shape)
@@ -314,9 +273,7 @@ def _check(input: Tensor, mean: Any, var: Any, weight: Any, bias: Any) -> None:
 def _check_batch(input: Tensor) -> None:
     shape = input._a.shape
     if shape[0] * prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
 
 
 @public("functional")
@@ -374,9 +331,7 @@ def normalised(
     if not input._a.size:
         return _of_nothing(input, weight, bias)
     if training and batch_norm_learn.joins(input):
-        return learning_batch_norm(
-            input, running_mean, running_var, None, weight, bias, momentum, eps
-        )
+        return learning_batch_norm(input, running_mean, running_var, None, weight, bias, momentum, eps)
     _check(input, running_mean, running_var, weight, bias)
     if not training:
         for name, t in (("running_mean", running_mean), ("running_var", running_var)):
@@ -413,9 +368,8 @@ def learning_batch_norm(
     for t in held:
         check_writable(t)
     out = batch_norm_learn(
-        input, weight, bias, running_mean, running_var, batches, momentum=float(momentum),
-        eps=float(eps),
-    )[0]  # fmt: skip
+        input, weight, bias, running_mean, running_var, batches, momentum=float(momentum), eps=float(eps)
+    )[0]
     for t in held:
         bump(t)
     return out

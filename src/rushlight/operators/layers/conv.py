@@ -64,9 +64,7 @@ def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
             f"(torch.{'cuda.' if w.is_cuda else ''}{title(w.dtype)}Tensor) should be the same"
         )
     if b is not None and b._a.dtype != x._a.dtype:
-        raise RuntimeError(
-            f"Input type ({c_name(x.dtype)}) and bias type ({c_name(b.dtype)}) should be the same"
-        )
+        raise RuntimeError(f"Input type ({c_name(x.dtype)}) and bias type ({c_name(b.dtype)}) should be the same")
 
 
 def _check_weight(x: Tensor, w: Tensor, n: int, groups: int) -> None:
@@ -129,9 +127,7 @@ def _same_padding(x: Tensor, kernel: Dims, dilation: Dims) -> tuple[Tensor, Dims
     return x, tuple([t // 2 for t in totals])
 
 
-def _padding(
-    x: Tensor, padding: Any, kernel: Dims, stride: Dims, dilation: Dims
-) -> tuple[Tensor, Dims]:
+def _padding(x: Tensor, padding: Any, kernel: Dims, stride: Dims, dilation: Dims) -> tuple[Tensor, Dims]:
     if not isinstance(padding, str):
         return x, spread(padding, len(kernel), "padding")
     if padding == "valid":
@@ -146,9 +142,7 @@ def _padding(
 # -- convolution --------------------------------------------------------------------------------
 
 
-def convolve(
-    n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Tensor:
+def convolve(n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
     """The n-d convolution behind conv1d, conv2d and conv3d."""
     shapes = (x._a.shape, w._a.shape, None if b is None else b._a.shape)
     key = (n, shapes, stride, padding, dilation, groups)
@@ -169,9 +163,8 @@ _checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 
 
 def _convolve_checked(
-    key: tuple, n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Tensor:  # fmt: skip
+    key: tuple, n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Tensor:
     name, given = f"conv{n}d", x
     x, alone = _batched(x, n, name)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
@@ -188,9 +181,7 @@ def _convolve_checked(
         stride = tuple([min(s, n) for s, n in zip(stride, extents)])
         dilation = tuple([min(d, n) for d, n in zip(dilation, extents)])
     _check_types(x, w, b)
-    how: dict[str, Any] = {
-        "stride": stride, "padding": padding, "dilation": dilation, "groups": groups
-    }  # fmt: skip
+    how: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if x is given:
         remember(_checked, key, how)
     out = conv_op(x, w, b, **how)
@@ -238,14 +229,10 @@ def _check_output_padding(extra: Dims, stride: Dims, dilation: Dims) -> None:
     names = ("depth", "height", "width")[-len(extra) :] if len(extra) > 1 else ("length",)
     rows = (("output_padding", extra), ("stride", stride), ("dilation", dilation))
     said = [f"{row}_{name}: {v}" for row, values in rows for name, v in zip(names, values)]
-    raise RuntimeError(
-        "output padding must be smaller than either stride or dilation, but got " + " ".join(said)
-    )
+    raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(said))
 
 
-def _transposed_size(
-    size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, extra: Dims
-) -> Dims:
+def _transposed_size(size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, extra: Dims) -> Dims:
     out = tuple(
         [
             (m - 1) * s - 2 * p + d * (k - 1) + e + 1
@@ -261,15 +248,7 @@ def _transposed_size(
 
 
 def convolve_transposed(
-    n: int,
-    x: Tensor,
-    w: Tensor,
-    b: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
+    n: int, x: Tensor, w: Tensor, b: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
 ) -> Tensor:
     """The n-d transposed convolution: what a convolution sends back to its input."""
     name = f"conv_transpose{n}d"
@@ -286,9 +265,7 @@ def convolve_transposed(
     check_size(shape, x._a.itemsize)
     if max(size) > _FAR:
         raise RuntimeError("value cannot be converted to type int without overflow")
-    out = conv_grad_input(
-        x, w, x_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    out = conv_grad_input(x, w, x_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if b is not None:
         out = out + b.reshape((1, -1) + (1,) * n)
     return out.squeeze(0) if alone else out
@@ -305,9 +282,7 @@ def _make_transposed(n: int) -> Callable:
         groups: int = 1,
         dilation: Any = 1,
     ) -> Tensor:
-        return convolve_transposed(
-            n, input, weight, bias, stride, padding, output_padding, groups, dilation
-        )
+        return convolve_transposed(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
     conv_transpose.__doc__ = window_text("conv_transpose", n)
     return conv_transpose
@@ -358,9 +333,7 @@ def convolution(
     if min(ntuple(output_padding, n, "output_padding")) < 0:
         raise RuntimeError("negative output_padding is not supported")
     if transposed:
-        return convolve_transposed(
-            n, input, weight, bias, stride, padding, output_padding, groups, dilation
-        )
+        return convolve_transposed(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -384,8 +357,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     if input._a.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
     if weight._a.ndim != 3:
-        raise RuntimeError(
-            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
-        )
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
     out = convolve(1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)
     return out.permute(2, 0, 1)

@@ -63,10 +63,7 @@ def places(kernel: Dims, out: Dims, stride: Dims, dilation: Dims) -> tuple:
     """For every offset of a kernel, the slices of a padded input that it touches for `out` outputs."""
     found = []
     for offset in offsets(*map(range, kernel)):
-        slices = [
-            slice(o * d, o * d + s * (n - 1) + 1, s)
-            for o, n, s, d in zip(offset, out, stride, dilation)
-        ]
+        slices = [slice(o * d, o * d + s * (n - 1) + 1, s) for o, n, s, d in zip(offset, out, stride, dilation)]
         found.append((offset, (slice(None), slice(None), *slices)))
     return tuple(found)
 
@@ -91,15 +88,7 @@ def _is_pointwise(kernel: Dims, stride: Dims, padding: Dims) -> bool:
 
 @rounds("0")
 def _conv(
-    xp: ArrayModule,
-    x: Array,
-    w: Array,
-    b: Array | None,
-    *,
-    stride: Dims,
-    padding: Dims,
-    dilation: Dims,
-    groups: int,
+    xp: ArrayModule, x: Array, w: Array, b: Array | None, *, stride: Dims, padding: Dims, dilation: Dims, groups: int
 ) -> Any:
     """Cross-correlation of x (N, C, *size) with w (O, C / groups, *kernel)."""
     dtype = x.dtype
@@ -121,9 +110,7 @@ def _conv(
     return out.astype(dtype, copy=False)
 
 
-def _conv_by_patches(
-    xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims, groups: int
-) -> Any:
+def _conv_by_patches(xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims, groups: int) -> Any:
     n, o, kernel = x.shape[0], w.shape[0], w.shape[2:]
     out = xp.empty((n, o, *size), x.dtype)
     rows = w.reshape(groups, o // groups, -1)
@@ -134,9 +121,7 @@ def _conv_by_patches(
     return out
 
 
-def _depthwise(
-    xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims
-) -> Any:
+def _depthwise(xp: ArrayModule, x: Array, w: Array, size: Dims, stride: Dims, dilation: Dims) -> Any:
     """One input channel per group: a multiply-add per kernel offset is quicker than tiny products."""
     o, kernel = w.shape[0], w.shape[2:]
     if o != x.shape[1]:
@@ -153,11 +138,7 @@ conv_op = Op(
     "conv",
     grad_name="ConvolutionBackward0",
     meta=lambda x, w, b, *, stride, padding, dilation, groups: (
-        (
-            x.shape[0],
-            w.shape[0],
-            *window_count(x.shape[2:], w.shape[2:], stride, padding, dilation),
-        ),
+        (x.shape[0], w.shape[0], *window_count(x.shape[2:], w.shape[2:], stride, padding, dilation)),
         x.dtype,
     ),
     facts=Facts(
@@ -177,15 +158,7 @@ conv_op = Op(
 
 @rounds("0")
 def _conv_grad_input(
-    xp: ArrayModule,
-    gy: Array,
-    w: Array,
-    *,
-    x_shape: Dims,
-    stride: Dims,
-    padding: Dims,
-    dilation: Dims,
-    groups: int,
+    xp: ArrayModule, gy: Array, w: Array, *, x_shape: Dims, stride: Dims, padding: Dims, dilation: Dims, groups: int
 ) -> Any:
     """The gradient of x, of shape `x_shape`; also the transposed convolution."""
     dtype = gy.dtype
@@ -195,9 +168,7 @@ def _conv_grad_input(
         return xp.zeros(x_shape, dtype)
     if groups == 1 and _is_pointwise(kernel, stride, padding) and size == tuple(x_shape[2:]):
         flat = gy.reshape(gy.shape[0], gy.shape[1], -1)
-        return (
-            xp.matmul(w.reshape(w.shape[0], -1).T, flat).reshape(x_shape).astype(dtype, copy=False)
-        )
+        return xp.matmul(w.reshape(w.shape[0], -1).T, flat).reshape(x_shape).astype(dtype, copy=False)
     padded = x_shape[:2] + tuple([n + 2 * p for n, p in zip(x_shape[2:], padding)])
     gx = xp.zeros(padded, gy.dtype)
     columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
@@ -235,15 +206,7 @@ conv_grad_input = Op(
 
 @rounds("0")
 def _conv_grad_weight(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    *,
-    w_shape: Dims,
-    stride: Dims,
-    padding: Dims,
-    dilation: Dims,
-    groups: int,
+    xp: ArrayModule, gy: Array, x: Array, *, w_shape: Dims, stride: Dims, padding: Dims, dilation: Dims, groups: int
 ) -> Any:
     """The gradient of w, of shape `w_shape`."""
     dtype = gy.dtype
@@ -264,17 +227,13 @@ def _conv_grad_weight(
     return gw.reshape(w_shape).astype(dtype, copy=False)
 
 
-def _exact_windows(
-    xp: ArrayModule, x: Array, kernel: Dims, size: Dims, stride: Dims, dilation: Dims
-) -> Any:
+def _exact_windows(xp: ArrayModule, x: Array, kernel: Dims, size: Dims, stride: Dims, dilation: Dims) -> Any:
     """As `windows`, cut to the number of outputs there are gradients for."""
     view = windows(xp, x, kernel, stride, dilation)
     return view[(..., slice(None), *[slice(n) for n in size])]
 
 
-def _depthwise_weight(
-    xp: ArrayModule, gy: Array, x: Array, w_shape: Dims, stride: Dims, dilation: Dims
-) -> Any:
+def _depthwise_weight(xp: ArrayModule, gy: Array, x: Array, w_shape: Dims, stride: Dims, dilation: Dims) -> Any:
     o, kernel, size = w_shape[0], w_shape[2:], gy.shape[2:]
     if o != x.shape[1]:
         x = xp.repeat(x, o // x.shape[1], axis=1)
@@ -314,11 +273,7 @@ conv_grads = Op(
     "conv_grads",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **how: [(w_shape, gy.dtype), (w_shape[:1], gy.dtype)],
-    facts=Facts(
-        vmap="conv_grad_weight",
-        aten="convolution_backward conv_grad weight bias",
-        family="convolution",
-    ),
+    facts=Facts(vmap="conv_grad_weight", aten="convolution_backward conv_grad weight bias", family="convolution"),
 )
 
 
@@ -364,9 +319,7 @@ conv_grad_weight.derivative(
 
 
 @conv_op.together("w", "b")
-def _conv_dw_db(
-    g: Tensor, x: Tensor, w_shape: Dims, stride: Dims, padding: Dims, dilation: Dims, groups: int
-) -> tuple:
+def _conv_dw_db(g: Tensor, x: Tensor, w_shape: Dims, stride: Dims, padding: Dims, dilation: Dims, groups: int) -> tuple:
     how = _how(stride, padding, dilation, groups)
     if conv_grads.joins(x):
         return conv_grads(g, conj(x), w_shape=w_shape, **how)
@@ -375,9 +328,8 @@ def _conv_dw_db(
 
 @conv_grads.backward
 def _conv_grads_backward(
-    gs: list, gy: Tensor, x: Tensor, needs: list, stride: Dims, padding: Dims, dilation: Dims,
-    groups: int,
-) -> tuple:  # fmt: skip
+    gs: list, gy: Tensor, x: Tensor, needs: list, stride: Dims, padding: Dims, dilation: Dims, groups: int
+) -> tuple:
     how = _how(stride, padding, dilation, groups)
     shape = gy._a.shape
     to_gy = to_x = None

@@ -59,10 +59,7 @@ _dropout = Op(
 )  # fmt: skip
 _dropout.kernel.random = True
 _dropout_grad = Op(
-    _dropout_grad_body,
-    "dropout_grad",
-    meta=lambda gy, kept, *, p: (gy.shape, gy.dtype),
-    facts=Facts(vmap="alike"),
+    _dropout_grad_body, "dropout_grad", meta=lambda gy, kept, *, p: (gy.shape, gy.dtype), facts=Facts(vmap="alike")
 )
 _dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
 _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
@@ -83,9 +80,7 @@ _kept = Op(
     facts=Facts(aten="native_dropout_backward ordered scale"),
 )
 _kept.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
-_kept_forward = Op(
-    _kept_body, "native_dropout", kernel=_kept.kernel, grad_name="NativeDropoutBackward0"
-)
+_kept_forward = Op(_kept_body, "native_dropout", kernel=_kept.kernel, grad_name="NativeDropoutBackward0")
 _kept_forward.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
 
 
@@ -120,9 +115,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 def _check_floats(x: Tensor) -> None:
     if x._a.dtype.kind in "biu":
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {title(x.dtype)}"
-        )
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {title(x.dtype)}")
 
 
 def _draws_again(x: Tensor) -> bool:
@@ -147,9 +140,7 @@ def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     return x * dropout_mask(x.detach(), p=float(p), shape=shape)
 
 
-def _apply(
-    x: Tensor, p: float, shape: tuple[int, ...] | None, training: bool, inplace: bool
-) -> Tensor:
+def _apply(x: Tensor, p: float, shape: tuple[int, ...] | None, training: bool, inplace: bool) -> Tensor:
     """`shape` is that of the mask; None for whole channels."""
     if x._a.size == 0 or not training or p == 0.0:  # what is no tensor has no array
         return x
@@ -194,9 +185,7 @@ def _of_channels(n: int, shapes: str, size: str, dims: str) -> None:
         _check(p)
         if input.ndim not in (n + 1, n + 2):
             if n == 1:
-                raise RuntimeError(
-                    f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. {purpose}"
-                )
+                raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. {purpose}")
             warnings.warn(
                 f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in "
                 f"a future release. To retain the behavior and silence this warning, please use dropout instead. {purpose}",
@@ -256,25 +245,19 @@ def _alpha(x: Tensor, p: float, channels: bool, training: bool, inplace: bool) -
         return x
     shape = _channel_shape(x) if channels else x._a.shape
     if x._a.dtype.kind in "biu":
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {title(x.dtype)}"
-        )
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {title(x.dtype)}")
     return change(x, _alpha_dropped, p, shape) if inplace else _alpha_dropped(x, p, shape)
 
 
 @public("functional")
-def alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """As `nn.AlphaDropout`; without `training` the input comes back."""
     _check(p)
     return _alpha(input, p, False, training, inplace)
 
 
 @public("functional")
-def feature_alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """As `nn.FeatureAlphaDropout`; without `training` the input comes back."""
     _check(p)
     return _alpha(input, p, True, training, inplace)
@@ -305,9 +288,7 @@ def _publish_top(name: str, fn: Any) -> None:
         publish("torch", label, made)
 
 
-def feature_dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels (dimension 1) to zero at random, for any number of dimensions."""
     _check(p)
     return _apply(input, p, None, training, inplace)

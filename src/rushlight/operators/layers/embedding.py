@@ -19,9 +19,7 @@ from ...runtime.facts import Facts, Rows
 from ..made_of.precision import in_float32
 
 
-def _embedding_body(
-    xp: ArrayModule, weight: Array, indices: Array, *, padding_idx: int, scale_by_freq: bool
-) -> Any:
+def _embedding_body(xp: ArrayModule, weight: Array, indices: Array, *, padding_idx: int, scale_by_freq: bool) -> Any:
     # On a GPU an index wraps around: a check would have to wait for the device.
     if xp is np and indices.size:
         if int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]:
@@ -56,9 +54,7 @@ embedding_op = Op(
     _embedding_body,
     "embedding",
     meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
-    facts=Facts(
-        positions=Rows(), vmap="embedding", onnx="embedding", aten="embedding ordered padding_idx"
-    ),
+    facts=Facts(positions=Rows(), vmap="embedding", onnx="embedding", aten="embedding ordered padding_idx"),
 )
 embedding_grad = Op(
     _embedding_grad_body,
@@ -74,12 +70,7 @@ embedding_op.derivative(
 
 
 # The same lookup for a table whose gradient is sparse.
-embedding_sparse = Op(
-    _embedding_body,
-    "embedding_sparse",
-    grad_name="EmbeddingBackward0",
-    kernel=embedding_op.kernel,
-)
+embedding_sparse = Op(_embedding_body, "embedding_sparse", grad_name="EmbeddingBackward0", kernel=embedding_op.kernel)
 
 
 def _sparse_gradient(
@@ -87,9 +78,7 @@ def _sparse_gradient(
 ) -> Tensor:
     """The rows of `g` as they came, each at the index that looked it up."""
     if scale_by_freq:
-        raise RuntimeError(
-            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
-        )
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     places = indices.reshape(-1).to(int64)
     rows = g.reshape((places._a.size, *weight_shape[1:]))
     if padding_idx >= 0:
@@ -102,9 +91,7 @@ def _sparse_gradient(
 embedding_sparse.derivative(weight=_sparse_gradient)
 
 
-def _embedding_grad_gy(
-    g: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_by_freq: bool
-) -> Tensor:
+def _embedding_grad_gy(g: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_by_freq: bool) -> Tensor:
     if scale_by_freq:
         counts = indices.reshape(-1).bincount(minlength=rows).to(g.dtype).clamp(min=1)
         g = g / counts.reshape((rows,) + (1,) * (g.ndim - 1))
@@ -132,10 +119,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
 
 def check_indices(indices: Any, function: str) -> None:
     if not isinstance(indices, Tensor):
-        raise TypeError(
-            f"{function}(): argument 'indices' (position 2) must be Tensor, not "
-            f"{type(indices).__name__}"
-        )
+        raise TypeError(f"{function}(): argument 'indices' (position 2) must be Tensor, not {type(indices).__name__}")
     kind = indices._a.dtype
     if kind.kind != "i" or kind.itemsize < 4:  # a dtype's name costs 3 us to ask for
         raise RuntimeError(
@@ -186,11 +170,7 @@ def embedding(
 
 @public("torch", name="embedding")
 def _torch_embedding(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
     """As `nn.functional.embedding`, with the table first."""
     padding = None if padding_idx == -1 else padding_idx

@@ -17,14 +17,7 @@ from ...runtime.thread import here
 from ..create.ranges import arange
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
-from .embedding import (
-    check_indices,
-    embedding_grad,
-    embedding_op,
-    embedding_sparse,
-    padding_row,
-    renorm_rows,
-)
+from .embedding import check_indices, embedding_grad, embedding_op, embedding_sparse, padding_row, renorm_rows
 
 
 def _bag_sizes(offsets: Tensor, total: int, include_last: bool) -> np.ndarray:
@@ -45,8 +38,7 @@ def _in_order(starts: Array, total: int) -> None:
         )
     if starts.size and starts[-1] > total:
         raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of "
-            f"{starts[-1]}"
+            f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of {starts[-1]}"
         )
     if (starts[1:] < starts[:-1]).any():
         raise RuntimeError("embedding_bag: offsets must not decrease")
@@ -67,14 +59,10 @@ def _known(indices: Any, rows: int) -> None:
     """A check: every index names a row."""
     if indices.size and not (0 <= int(indices.min()) and int(indices.max()) < rows):
         wrong = indices[(indices < 0) | (indices >= rows)][0]
-        raise RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong}"
-        )
+        raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong}")
 
 
-def _bags_body(
-    xp: Any, weight: Any, indices: Any, starts: Any, *, mean: bool, by_freq: bool
-) -> Any:
+def _bags_body(xp: Any, weight: Any, indices: Any, starts: Any, *, mean: bool, by_freq: bool) -> Any:
     _in_order(starts, indices.size)
     _known(indices, weight.shape[0])
     out = xp.zeros((starts.size, *weight.shape[1:]), weight.dtype)
@@ -125,19 +113,13 @@ _rows_op = Op(
     facts=Facts(refuses="checked"),
 )
 _rows_op.derivative(
-    g=lambda g, starts, total, mean: _sums_op(
-        g, arange(total, device=g.device), starts, mean=mean, by_freq=False
-    )
+    g=lambda g, starts, total, mean: _sums_op(g, arange(total, device=g.device), starts, mean=mean, by_freq=False)
 )
 
 
-def _sums_dw(
-    g: Tensor, indices: Tensor, starts: Tensor, weight_shape: tuple, mean: bool, by_freq: bool
-) -> Tensor:
+def _sums_dw(g: Tensor, indices: Tensor, starts: Tensor, weight_shape: tuple, mean: bool, by_freq: bool) -> Tensor:
     rows = _rows_op(g, starts, total=indices._a.size, mean=mean)
-    return embedding_grad(
-        rows, indices, rows=weight_shape[0], padding_idx=-1, scale_by_freq=by_freq
-    )
+    return embedding_grad(rows, indices, rows=weight_shape[0], padding_idx=-1, scale_by_freq=by_freq)
 
 
 _sums_op.derivative(weight=_sums_dw)
@@ -165,9 +147,7 @@ def _check(input: Tensor, weight: Tensor, offsets: Any, mode: str, weights: Any)
             )
         return
     if input._a.ndim != 1:
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
-        )
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets._a.ndim != 1:
@@ -220,9 +200,7 @@ def embedding_bag(
         if offsets is None:
             count, length = input._a.shape
             offsets = arange(count, device=weight.device) * length
-        return _sums_op(
-            weight, indices, offsets, mean=mode == "mean", by_freq=bool(scale_grad_by_freq)
-        )
+        return _sums_op(weight, indices, offsets, mean=mode == "mean", by_freq=bool(scale_grad_by_freq))
     if offsets is None:
         count, length = input._a.shape
         bags = on_device(np.repeat(np.arange(count), length), weight.device)
@@ -262,9 +240,7 @@ def _summed(rows: Tensor, bags: Tensor, count: int, absent: Tensor | None, mean:
     return out / embedding_grad(ones, bags, **attrs).clamp(min=1)
 
 
-def _largest(
-    weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool
-) -> Tensor:
+def _largest(weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, by_freq: bool) -> Tensor:
     longest = int(sizes.max()) if sizes.size else 0
     if not longest:
         # Zeros whose gradient is zero: a step with nothing in its bags is a step.

@@ -49,15 +49,7 @@ def _group_norm_body(
 
 @rounds("122")
 def _group_norm_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    rstd: Array,
-    *,
-    groups: int,
-    eps: float,
+    xp: ArrayModule, gy: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, *, groups: int, eps: float
 ) -> tuple:
     rows, axes = (x.shape[0], groups, -1), (0, *range(2, x.ndim))
     g = widen(xp, gy)
@@ -81,9 +73,7 @@ def _group_norm_meta(x: Any, weight: Any, bias: Any, *, groups: int, eps: float)
     return [(x.shape, x.dtype), stat, stat]
 
 
-def _group_norm_grad_meta(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, eps: float
-) -> list:
+def _group_norm_grad_meta(gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, groups: int, eps: float) -> list:
     one = ((x.shape[1],), x.dtype if weight is None else weight.dtype)
     return [(x.shape, x.dtype), one, one]
 
@@ -93,23 +83,17 @@ group_norm_op = Op(
     "group_norm",
     meta=_group_norm_meta,
     grad_name="NativeGroupNormBackward0",
-    facts=Facts(
-        layout="image", aten="native_group_norm", onnx="group_norm", one_kernel={"cpu": True}
-    ),
+    facts=Facts(layout="image", aten="native_group_norm", onnx="group_norm", one_kernel={"cpu": True}),
 )
 group_norm_grad = Op(
-    _group_norm_grad_body,
-    "group_norm_grad",
-    meta=_group_norm_grad_meta,
-    facts=Facts(aten="native_group_norm_backward"),
+    _group_norm_grad_body, "group_norm_grad", meta=_group_norm_grad_meta, facts=Facts(aten="native_group_norm_backward")
 )
 
 
 @group_norm_op.backward
 def _group_norm_backward(
-    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, groups: int,
-    eps: float,
-) -> tuple:  # fmt: skip
+    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, groups: int, eps: float
+) -> tuple:
     if g is None:
         return None, None, None
     gx, gw, gb = group_norm_grad(g, x, weight, out1, out2, groups=groups, eps=eps)
@@ -133,9 +117,7 @@ by_reference(group_norm_grad, _group_norm_grad_formula)
 def _check_groups(x: Tensor, groups: int, weight: Any, bias: Any) -> None:
     shape = x._a.shape
     if len(shape) < 2:
-        raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
-        )
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if whole(groups, "num_groups") <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
     if shape[1] % groups:
@@ -151,18 +133,12 @@ def _check_groups(x: Tensor, groups: int, weight: Any, bias: Any) -> None:
             )
     if shape[0] * shape[1] // groups * prod(shape[2:]) == 1:
         size = [shape[0] * shape[1] // groups, groups, *shape[2:]]
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {size}"
-        )
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 @public("functional")
 def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """As `nn.GroupNorm`, with weight and bias of (C,), or without."""
     _check_groups(input, num_groups, weight, bias)
@@ -178,8 +154,8 @@ def group_norm(
 
 @public("torch")
 def native_group_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm` with the mean and 1 / standard deviation of every group.
 
     Args:

@@ -28,13 +28,9 @@ def instance_norm(
     if not use_input_stats:
         return normalised(input, mean, var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
-        )
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     if prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
-        )
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     n = shape[0]
     means = None if mean is None else mean.repeat(n)
     variances = None if var is None else var.repeat(n)
@@ -73,6 +69,4 @@ def _torch_instance_norm(
     Args:
         cudnn_enabled: accepted, and not used.
     """
-    return instance_norm(
-        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
-    )
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

@@ -50,15 +50,7 @@ def _layer_norm_body(
 
 @rounds("122")
 def _layer_norm_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    rstd: Array,
-    *,
-    dims: int,
-    eps: float,
+    xp: ArrayModule, gy: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, *, dims: int, eps: float
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
@@ -75,11 +67,7 @@ def _layer_norm_grad_body(
     hat -= g.mean(axis=axes, keepdims=True)
     hat *= rstd
     kind = x.dtype if weight is None else weight.dtype
-    return (
-        hat.astype(x.dtype, copy=False),
-        gw.astype(kind, copy=False),
-        gb.astype(kind, copy=False),
-    )
+    return (hat.astype(x.dtype, copy=False), gw.astype(kind, copy=False), gb.astype(kind, copy=False))
 
 
 def _layer_norm_meta(x: Any, weight: Any, bias: Any, *, dims: int, eps: float) -> list:
@@ -87,9 +75,7 @@ def _layer_norm_meta(x: Any, weight: Any, bias: Any, *, dims: int, eps: float) -
     return [(x.shape, x.dtype), stat, stat]
 
 
-def _layer_norm_grad_meta(
-    gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, dims: int, eps: float
-) -> list:
+def _layer_norm_grad_meta(gy: Any, x: Any, weight: Any, mean: Any, rstd: Any, *, dims: int, eps: float) -> list:
     one = (x.shape[x.ndim - dims :], x.dtype if weight is None else weight.dtype)
     return [(x.shape, x.dtype), one, one]
 
@@ -108,18 +94,14 @@ layer_norm_op = Op(
     ),
 )
 layer_norm_grad = Op(
-    _layer_norm_grad_body,
-    "layer_norm_grad",
-    meta=_layer_norm_grad_meta,
-    facts=Facts(aten="native_layer_norm_backward"),
+    _layer_norm_grad_body, "layer_norm_grad", meta=_layer_norm_grad_meta, facts=Facts(aten="native_layer_norm_backward")
 )
 
 
 @layer_norm_op.backward
 def _layer_norm_backward(
-    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, dims: int,
-    eps: float,
-) -> tuple:  # fmt: skip
+    g: Tensor, x: Tensor, weight: Any, out1: Tensor, out2: Tensor, needs: list, dims: int, eps: float
+) -> tuple:
     if g is None:
         return None, None, None
     gx, gw, gb = layer_norm_grad(g, x, weight, out1, out2, dims=dims, eps=eps)
@@ -172,11 +154,7 @@ def _check_normalized(x: Tensor, normalized: tuple, weight: Any, bias: Any) -> N
 
 @public("functional")
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """As `nn.LayerNorm`, with weight and bias of `normalized_shape`, or without."""
     normalized = tuple([int(s) for s in normalized_shape])
@@ -213,11 +191,7 @@ def native_layer_norm(
     made: Any = layer_norm_op(input, weight, bias, dims=len(normalized), eps=float(eps))
     shape = (*input._a.shape[: -len(normalized)], *(1,) * len(normalized))
     kind = (input if weight is None else weight).dtype
-    return (
-        made[0],
-        made[1].detach().reshape(shape).to(kind),
-        made[2].detach().reshape(shape).to(kind),
-    )
+    return (made[0], made[1].detach().reshape(shape).to(kind), made[2].detach().reshape(shape).to(kind))
 
 
 # -- root mean square norm ----------------------------------------------------------------------
@@ -225,9 +199,7 @@ def native_layer_norm(
 
 @only_for("fVc", "rms_norm")
 @rounds("0-")
-def _rms_norm_body(
-    xp: ArrayModule, x: Array, weight: Array | None, *, dims: int, eps: float
-) -> tuple:
+def _rms_norm_body(xp: ArrayModule, x: Array, weight: Array | None, *, dims: int, eps: float) -> tuple:
     wide = widen(xp, x)
     axes = tuple(range(x.ndim - dims, x.ndim))
     rstd = 1 / xp.sqrt((wide * wide).mean(axis=axes, keepdims=True) + eps)
@@ -240,14 +212,7 @@ def _rms_norm_body(
 
 @rounds("12")
 def _rms_norm_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    weight: Array | None,
-    rstd: Array,
-    *,
-    dims: int,
-    eps: float,
+    xp: ArrayModule, gy: Array, x: Array, weight: Array | None, rstd: Array, *, dims: int, eps: float
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     if x.dtype.kind == "c":
@@ -274,27 +239,20 @@ def _rms_norm_grad_meta(gy: Any, x: Any, weight: Any, rstd: Any, *, dims: int, e
 
 
 rms_norm_op = Op(
-    _rms_norm_body,
-    "rms_norm",
-    meta=_rms_norm_meta,
-    facts=Facts(vmap="norm_of_rows", layout="image", onnx="rms_norm"),
+    _rms_norm_body, "rms_norm", meta=_rms_norm_meta, facts=Facts(vmap="norm_of_rows", layout="image", onnx="rms_norm")
 )
 rms_norm_grad = Op(_rms_norm_grad_body, "rms_norm_grad", meta=_rms_norm_grad_meta)
 
 
 @rms_norm_op.backward
-def _rms_norm_backward(
-    g: Tensor, x: Tensor, weight: Any, out1: Tensor, needs: list, dims: int, eps: float
-) -> tuple:
+def _rms_norm_backward(g: Tensor, x: Tensor, weight: Any, out1: Tensor, needs: list, dims: int, eps: float) -> tuple:
     if g is None:
         return None, None
     gx, gw = rms_norm_grad(g, x, weight, out1, dims=dims, eps=eps)
     return gx, gw if needs[1] else None
 
 
-def _rms_norm_grad_formula(
-    gy: Tensor, x: Tensor, weight: Any, rstd: Tensor, dims: int, eps: float
-) -> tuple:
+def _rms_norm_grad_formula(gy: Tensor, x: Tensor, weight: Any, rstd: Tensor, dims: int, eps: float) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
     if x.is_complex():
@@ -310,12 +268,7 @@ by_reference(rms_norm_grad, _rms_norm_grad_formula)
 
 
 @public("torch", "functional")
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    eps: float | None = None,
-) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """As `nn.RMSNorm`, with a weight of `normalized_shape`, or without."""
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, None)

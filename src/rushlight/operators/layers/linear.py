@@ -192,18 +192,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: An
 def _as_it_lies(x: Array) -> bool:
     """Whether an array is a matrix of rows without a copy: otherwise PyTorch keeps the copy for its derivative."""
     shape, steps = x.shape, x.strides
-    return all(
-        shape[i] == 1 or steps[i] == steps[i + 1] * shape[i + 1] for i in range(len(shape) - 2)
-    )
+    return all(shape[i] == 1 or steps[i] == steps[i + 1] * shape[i + 1] for i in range(len(shape) - 2))
 
 
 def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     """The rare shapes of `linear`, and its errors."""
     a, s = x._a.shape, w._a.shape
     if not a or not s:
-        raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {len(a)}D and {len(s)}D"
-        )
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(a)}D and {len(s)}D")
     if len(s) == 1:
         if b is not None and b._a.ndim:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
@@ -217,8 +213,6 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
             rows *= size
         raise cannot_multiply(rows, a[-1], s[1], s[0])
     if x._a.dtype != w._a.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"
-        )
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}")
     out = linear_op(x, w, None)
     return out if b is None else add_product(b, out, 1, 1)

@@ -10,9 +10,7 @@ from ...core.tensor import Tensor
 
 
 @public("functional")
-def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
-) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """Divide by the p-norm along a dimension, so that vectors have length 1.
 
     Args:
@@ -31,9 +29,7 @@ def normalize(
 
 
 @public("functional")
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """As `nn.LocalResponseNorm`, as one call."""
     ndim = input._a.ndim
     if ndim < 3:

@@ -189,9 +189,7 @@ for _n in (1, 2, 3):
 # -- unpool -------------------------------------------------------------------------------------
 
 
-def _unpooled_size(
-    x: Tensor, n: int, kernel: Dims, stride: Dims, padding: Dims, output_size: Any
-) -> Dims:
+def _unpooled_size(x: Tensor, n: int, kernel: Dims, stride: Dims, padding: Dims, output_size: Any) -> Dims:
     size = x._a.shape[2:]
     default = tuple([(m - 1) * s - 2 * p + k for m, s, p, k in zip(size, stride, padding, kernel)])
     if output_size is None:
@@ -206,9 +204,7 @@ def _unpooled_size(
         )
     for w, d, s in zip(wanted, default, stride):
         if not d - s < w < d + s:
-            raise ValueError(
-                f"invalid output_size {list(wanted)} (dim must be between {d - s} and {d + s})"
-            )
+            raise ValueError(f"invalid output_size {list(wanted)} (dim must be between {d - s} and {d + s})")
     return wanted
 
 
@@ -217,21 +213,14 @@ def _inside(index: Any, size: Dims) -> None:
     if index.size and not (0 <= int(index.min()) and int(index.max()) < prod(size)):
         wrong = int(index.flat[((index < 0) | (index >= prod(size))).argmax()])
         volume = "x".join(map(str, size if len(size) > 1 else (*size, 1)))
-        raise RuntimeError(
-            f"Found an invalid max index: {wrong} (output volumes are of size {volume})"
-        )
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume})")
 
 
 def _make_unpool(n: int) -> None:
     fn = f"max_unpool{n}d"
 
     def unpool(
-        input: Tensor,
-        indices: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        output_size: Any = None,
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Tensor:
         if input._a.shape != indices._a.shape:
             raise RuntimeError(
@@ -240,9 +229,7 @@ def _make_unpool(n: int) -> None:
                 f"{list(indices._a.shape)}"
             )
         if indices._a.dtype != np.int64:
-            raise RuntimeError(
-                f"elements in indices should be type int64 but got: {title(indices.dtype)}"
-            )
+            raise RuntimeError(f"elements in indices should be type int64 but got: {title(indices.dtype)}")
         check_kind(input, "fV", f"max_unpool{max(n, 2)}d")
         x, alone = _batched(input, n, fn)
         index = indices.unsqueeze(0) if alone else indices
@@ -294,9 +281,7 @@ def _make_avg(n: int) -> None:
         *,
         out: Any = None,
     ) -> Tensor:
-        made = _avg(
-            n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
+        made = _avg(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         return into_same(out, made)
 
     pool.__doc__ = window_text("avg_pool", n)
@@ -311,9 +296,7 @@ for _n in (1, 2, 3):
 
 
 def _make_lp(n: int) -> None:
-    def pool(
-        input: Tensor, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> Tensor:
+    def pool(input: Tensor, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
         kernel = _spread(kernel_size, n, f"lp_pool{n}d", "kernel_size")
         count = 1
         for k in kernel:
@@ -338,18 +321,14 @@ def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tenso
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(shape) not in (n + 1, n + 2):
         mark = ":" if largest else ""
-        raise RuntimeError(
-            f"{fn}(): Expected {n + 1}D or {n + 2}D tensor, but got{mark} {list(shape)}"
-        )
+        raise RuntimeError(f"{fn}(): Expected {n + 1}D or {n + 2}D tensor, but got{mark} {list(shape)}")
     if not isinstance(output_size, (list, tuple)):
         output_size = (output_size,) * n
     if len(output_size) == 1:
         output_size = tuple(output_size) * n
     if len(output_size) != n:
         if n == 1:
-            raise RuntimeError(
-                f"{fn}() argument 'output_size' should contain one int (got {len(output_size)})"
-            )
+            raise RuntimeError(f"{fn}() argument 'output_size' should contain one int (got {len(output_size)})")
         if largest:
             raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {n}")
         raise RuntimeError(f"{fn}: output_size must be {n}")
@@ -380,9 +359,7 @@ def _make_adaptive(n: int) -> None:
         out = averaged(x, size)
         return out.squeeze(0) if alone else out
 
-    def with_indices(
-        input: Tensor, output_size: Any, return_indices: bool = False
-    ) -> tuple[Tensor, Tensor]:
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         x, alone, size = _adaptive_input(input, output_size, n, f"adaptive_max_pool{n}d")
         out, index = adaptive_max(x, size=size)
         return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)

@@ -29,9 +29,8 @@ def averaged(x: Tensor, size: Dims) -> Tensor:
             return x.mean(tuple(range(2, x._a.ndim)), keepdim=True)
         kernel = tuple([n // m for n, m in zip(given, size)])
         return avg_pool(
-            x, kernel=kernel, stride=kernel, padding=(0,) * len(size), ceil_mode=False,
-            include_pad=True, divisor=None,
-        )  # fmt: skip
+            x, kernel=kernel, stride=kernel, padding=(0,) * len(size), ceil_mode=False, include_pad=True, divisor=None
+        )
     for i, m in enumerate(size):  # a mean over a box is a mean of means along its sides
         x = mean_windows(x, 2 + i, m)
     return x
@@ -100,7 +99,5 @@ def adaptive_max(x: Tensor, size: Dims) -> tuple[Tensor, Tensor]:
     if 0 not in size and 0 not in given and all(n % m == 0 for n, m in zip(given, size)):
         kernel = tuple([n // m for n, m in zip(given, size)])
         ones, zeros = (1,) * len(size), (0,) * len(size)
-        return max_pool(
-            x, kernel=kernel, stride=kernel, padding=zeros, dilation=ones, ceil_mode=False
-        )
+        return max_pool(x, kernel=kernel, stride=kernel, padding=zeros, dilation=ones, ceil_mode=False)
     return _adaptive_max_op(x, size=size)

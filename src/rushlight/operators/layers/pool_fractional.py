@@ -22,9 +22,7 @@ def _starts(xp: ArrayModule, u: Array, n: int, out: int, kernel: int) -> Any:
         return xp.full((*u.shape, 1), n - kernel, np.int64)
     alpha = (n - kernel) / (out - 1)
     steps = xp.arange(out - 1)
-    first = ((steps + u[..., None]) * alpha).astype(np.int64) - (u[..., None] * alpha).astype(
-        np.int64
-    )
+    first = ((steps + u[..., None]) * alpha).astype(np.int64) - (u[..., None] * alpha).astype(np.int64)
     last = xp.full((*u.shape, 1), n - kernel, np.int64)
     return xp.concatenate([first, last], axis=-1)
 
@@ -53,9 +51,7 @@ def _meta(x: Shaped, samples: Shaped, *, kernel: Dims, size: Dims) -> list:
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 
 
-fractional_max_op = Op(
-    _fractional_max, "fractional_max_pool", grad_name="FractionalMaxPool2DBackward0", meta=_meta
-)
+fractional_max_op = Op(_fractional_max, "fractional_max_pool", grad_name="FractionalMaxPool2DBackward0", meta=_meta)
 
 
 @fractional_max_op.backward

@@ -17,9 +17,7 @@ from ..made_of.precision import rounds
 from .conv_kernels import Dims, places
 
 
-def pool_size(
-    size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, ceil_mode: bool
-) -> Dims:
+def pool_size(size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, ceil_mode: bool) -> Dims:
     """The spatial size of a pooling's result; ceil mode drops windows that start in the padding."""
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation):
@@ -35,14 +33,7 @@ def pool_size(
 
 
 def _padded(
-    xp: ArrayModule,
-    x: Array,
-    fill: Any,
-    out: Dims,
-    kernel: Dims,
-    stride: Dims,
-    padding: Dims,
-    dilation: Dims,
+    xp: ArrayModule, x: Array, fill: Any, out: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims
 ) -> Any:
     """`x` surrounded by `fill` so that every window of `out` lies inside."""
     tails = [
@@ -66,14 +57,7 @@ def _lowest(dtype: Any) -> Any:
 
 @rounds("0-")
 def _max_pool(
-    xp: ArrayModule,
-    x: Array,
-    *,
-    kernel: Dims,
-    stride: Dims,
-    padding: Dims,
-    dilation: Dims,
-    ceil_mode: bool,
+    xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, ceil_mode: bool
 ) -> Any:
     """The maximum of every window of x (N, C, *size), and its flat position in its own image."""
     size = x.shape[2:]
@@ -117,8 +101,7 @@ def _positions(
     return starts.astype(np.int32), first.astype(np.int32), tuple(steps.ravel().tolist())
 
 
-def _max_pool_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims,
-                   ceil_mode: bool) -> list:  # fmt: skip
+def _max_pool_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims, ceil_mode: bool) -> list:
     out = pool_size(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
     shape = (*x.shape[:2], *out)
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
@@ -146,9 +129,7 @@ def _rows(xp: ArrayModule, index: Array, length: int) -> Any:
     return (flat + xp.arange(flat.shape[0])[:, None] * length).reshape(-1)
 
 
-def _max_pool_grad(
-    xp: ArrayModule, gy: Array, index: Array, *, x_shape: Dims, overlap: bool
-) -> Any:
+def _max_pool_grad(xp: ArrayModule, gy: Array, index: Array, *, x_shape: Dims, overlap: bool) -> Any:
     """Send every gradient to the place its maximum came from."""
     gx = xp.zeros(prod(x_shape), gy.dtype)
     if gy.size:
@@ -179,15 +160,11 @@ pool_take = Op(
     facts=Facts(refuses="checked", vmap="more_rows"),
 )
 max_pool_grad.derivative(gy=lambda g, index: pool_take(g, index))
-pool_take.derivative(
-    x=lambda g, index, x_shape: max_pool_grad(g, index, x_shape=x_shape, overlap=True)
-)
+pool_take.derivative(x=lambda g, index, x_shape: max_pool_grad(g, index, x_shape=x_shape, overlap=True))
 
 
 @max_pool.backward
-def _max_pool_backward(
-    g: Any, out1: Tensor, x_shape: Dims, kernel: Dims, stride: Dims, dilation: Dims
-) -> tuple:
+def _max_pool_backward(g: Any, out1: Tensor, x_shape: Dims, kernel: Dims, stride: Dims, dilation: Dims) -> tuple:
     if g is None:
         return (None,)
     overlap = _overlaps(kernel, stride, dilation)
@@ -203,9 +180,7 @@ def _overlaps(kernel: Dims, stride: Dims, dilation: Dims) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _counts(
-    size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims, include_pad: bool
-) -> Any:
+def _counts(size: Dims, out: Dims, kernel: Dims, stride: Dims, padding: Dims, include_pad: bool) -> Any:
     """What each window's sum is divided by: an array, or an int if it is the same for all."""
     total: Any = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding):
@@ -258,9 +233,7 @@ def _avg_pool_grad(xp: ArrayModule, gy: Array, *, x_shape: Dims, kernel: Dims, s
     size, out, one = x_shape[2:], gy.shape[2:], (1,) * len(kernel)
     by = _divisors(xp, size, out, kernel, stride, padding, include_pad, divisor, gy.dtype)
     share = gy / by
-    reach = [
-        max(p + n, (m - 1) * s + k) for p, n, m, s, k in zip(padding, size, out, stride, kernel)
-    ]
+    reach = [max(p + n, (m - 1) * s + k) for p, n, m, s, k in zip(padding, size, out, stride, kernel)]
     gx = xp.zeros((*x_shape[:2], *reach), gy.dtype)
     for _, place in places(kernel, out, stride, one):
         gx[place] += share
@@ -268,8 +241,7 @@ def _avg_pool_grad(xp: ArrayModule, gy: Array, *, x_shape: Dims, kernel: Dims, s
     return xp.ascontiguousarray(inside).astype(dtype, copy=False)
 
 
-def _avg_pool_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,
-                   **attrs: Any) -> tuple:  # fmt: skip
+def _avg_pool_meta(x: Any, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool, **attrs: Any) -> tuple:
     out = pool_size(x.shape[2:], kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     return (*x.shape[:2], *out), x.dtype
 
@@ -280,12 +252,7 @@ avg_pool = Op(
     grad_name=lambda attrs: f"AvgPool{len(attrs['kernel'])}DBackward0",
     meta=_avg_pool_meta,
     facts=Facts(
-        vmap="more_rows",
-        layout="image",
-        aten="avg_pool2d averaged",
-        onnx="avg_pool",
-        family="pool",
-        images=(1, 1),
+        vmap="more_rows", layout="image", aten="avg_pool2d averaged", onnx="avg_pool", family="pool", images=(1, 1)
     ),
 )
 avg_pool_grad = Op(
@@ -310,7 +277,6 @@ def _avg_pool_backward(g: Tensor, x_shape: Dims, kernel: Dims, stride: Dims, pad
 def _avg_pool_grad_backward(g: Tensor, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,
                             include_pad: bool, divisor: Any) -> tuple:  # fmt: skip
     grad = avg_pool(
-        g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode,
-        include_pad=include_pad, divisor=divisor,
-    )  # fmt: skip
+        g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include_pad=include_pad, divisor=divisor
+    )
     return (grad,)

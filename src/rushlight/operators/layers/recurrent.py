@@ -43,9 +43,7 @@ def _weights_body(xp: ArrayModule, *weights: Any, way: Way) -> Any:
 
 
 def _weights_grad_body(xp: ArrayModule, g: Any, *, way: Way, shapes: tuple) -> tuple:
-    return tuple([
-        g[at : at + prod(shape)].reshape(shape).copy() for shape, at in zip(shapes, way.places)
-    ])  # fmt: skip
+    return tuple([g[at : at + prod(shape)].reshape(shape).copy() for shape, at in zip(shapes, way.places)])
 
 
 rnn_weights = Op(_weights_body, "rnn_weights")
@@ -67,9 +65,8 @@ def _weights_grad_backward(gs: list, g: Tensor, way: Way, shapes: tuple) -> tupl
 
 
 def _stack_body(
-    xp: ArrayModule, x: Any, h0: Any, c0: Any, w: Any, *, what: Recurrence, way: Way, sizes: tuple,
-    training: bool,
-) -> tuple:  # fmt: skip
+    xp: ArrayModule, x: Any, h0: Any, c0: Any, w: Any, *, what: Recurrence, way: Way, sizes: tuple, training: bool
+) -> tuple:
     raise RuntimeError(f"this device has no recurrent layers of its own for {what}")
 
 
@@ -93,9 +90,7 @@ def _stack_backward(
     given = (x, h0, c0, w, out.detach(), out1, gs[0], gs[2], gs[3] if c0 is not None else None)
     attrs = {"what": what, "way": way, "sizes": sizes}
     cls = out._a.__class__
-    if is_last_use() and STACK_GRAD_OVER.name in devices.overrides(
-        devices.backend_of_type(cls).type
-    ):
+    if is_last_use() and STACK_GRAD_OVER.name in devices.overrides(devices.backend_of_type(cls).type):
         arrays = [None if t is None else t._a for t in given]
         found = tuple([tensor_over(a, cls) for a in run(STACK_GRAD_OVER, cls, arrays, attrs)])
     else:
@@ -169,9 +164,7 @@ def run_stack(
     """Run a stack by the device's library in dtype `d`: the outputs and the last states."""
     w = cast_to(rnn_weights(*params, way=way), d)
     h0, c0 = [cast_to(s, d) for s in states] + [None] * (2 - len(states))
-    out, _, *finals = rnn_stack(
-        cast_to(x, d), h0, c0, w, what=what, way=way, sizes=sizes, training=training
-    )
+    out, _, *finals = rnn_stack(cast_to(x, d), h0, c0, w, what=what, way=way, sizes=sizes, training=training)
     return out, finals
 
 
@@ -207,38 +200,28 @@ def _alike(sizes: tuple, x: Tensor, h: Tensor, w: Tensor, b: Tensor | None = Non
     return [None if t is None else t.to(wide) for t in (x, h, w, b)]
 
 
-def _rnn_layer(
-    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
-) -> Any:
+def _rnn_layer(layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str) -> Any:
     given = _alike(sizes, layer.project(x), state[0], layer.w_hh)[:3]
     out, last, _ = rnn_sequence(*given, sizes=sizes, reverse=reverse, act=act)
     return out, (last,)
 
 
-def _gru_layer(
-    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
-) -> Any:
+def _gru_layer(layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str) -> Any:
     given = _alike(sizes, layer.project(x, both=False), state[0], layer.w_hh, layer.b_hh)
     out, last, *_ = gru_sequence(*given, sizes=sizes, reverse=reverse)
     return out, (last,)
 
 
-def _lstm_layer(
-    layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str
-) -> Any:
+def _lstm_layer(layer: _Layer, x: Tensor, state: tuple, sizes: tuple, reverse: bool, act: str) -> Any:
     projected = layer.project(x)
     if layer.w_hr is not None:
-        out, h, c = lstm_projected(
-            projected, state[0], state[1], layer.w_hh, layer.w_hr, sizes, reverse
-        )
+        out, h, c = lstm_projected(projected, state[0], state[1], layer.w_hh, layer.w_hr, sizes, reverse)
     else:
         out, h, c, *_ = lstm_sequence(projected, *state, layer.w_hh, sizes=sizes, reverse=reverse)
     return out, (h, c)
 
 
-_LAYERS: dict[str, Callable] = {
-    "lstm": _lstm_layer, "gru": _gru_layer, "tanh": _rnn_layer, "relu": _rnn_layer,
-}  # fmt: skip
+_LAYERS: dict[str, Callable] = {"lstm": _lstm_layer, "gru": _gru_layer, "tanh": _rnn_layer, "relu": _rnn_layer}
 
 
 def _stack(
@@ -331,9 +314,7 @@ def _stack_grad_formula(
     def formula(x: Tensor, h0: Tensor, c0: Any, w: Tensor) -> tuple:
         weights = rnn_weights_grad(w, way=way, shapes=tuple(what.shapes()))
         states = (h0,) if c0 is None else (h0, c0)
-        y, finals = _by_layers(
-            what.mode, x, states, weights, what.biased, what.layers, 0.0, what.directions, sizes
-        )
+        y, finals = _by_layers(what.mode, x, states, weights, what.biased, what.layers, 0.0, what.directions, sizes)
         return (y, *finals)
 
     given = (x, h0, c0, w)
@@ -344,9 +325,7 @@ def _stack_grad_formula(
 by_reference(rnn_stack_grad, _stack_grad_formula)
 
 
-def _sequence(
-    mode: str, args: tuple, batch_first: bool, states: tuple
-) -> tuple[Tensor, Sequence[Tensor]]:
+def _sequence(mode: str, args: tuple, batch_first: bool, states: tuple) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for padded input [T, B, F] (or [B, T, F])."""
     x, params, biased, num_layers, drop, train, bidirectional = args
     num_layers = whole(num_layers, "num_layers")
@@ -356,17 +335,12 @@ def _sequence(
     if not steps:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     flat = x.reshape(steps * batch, width)
-    out, finals = _stack(
-        mode, flat, states, params, biased, num_layers, drop, train, bidirectional,
-        (batch,) * steps,
-    )  # fmt: skip
+    out, finals = _stack(mode, flat, states, params, biased, num_layers, drop, train, bidirectional, (batch,) * steps)
     out = out.reshape(steps, batch, out._a.shape[-1])
     return (out.transpose(0, 1) if batch_first else out), finals
 
 
-def _packed(
-    mode: str, data: Tensor, batch_sizes: Any, states: tuple, rest: tuple
-) -> tuple[Tensor, Sequence[Tensor]]:
+def _packed(mode: str, data: Tensor, batch_sizes: Any, states: tuple, rest: tuple) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for packed sequences: `batch_sizes` is the number of sequences at each step."""
     known = isinstance(batch_sizes, BatchSizes)
     sizes = tuple(batch_sizes if known else [int(n) for n in batch_sizes.tolist()])
@@ -435,34 +409,20 @@ rnn_relu = _single_state("relu", "rnn_relu")
 # -- cells --------------------------------------------------------------------------------------
 
 
-def _cell(
-    gates: int,
-    x: Tensor,
-    states: Sequence[Tensor],
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Any,
-    b_hh: Any,
-) -> _Layer:
+def _cell(gates: int, x: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> _Layer:
     """The weights of one step; RuntimeError if weights, states and input do not fit."""
     (rows, features), hidden = w_ih._a.shape, w_hh._a.shape[-1]
     batch, given = x._a.shape[0], x._a.shape[-1]
     if given != features:
         raise RuntimeError(f"input has inconsistent input_size: got {given} expected {features}")
     if rows != gates * hidden:
-        raise RuntimeError(
-            f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, but got {rows}"
-        )
+        raise RuntimeError(f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, but got {rows}")
     for i, state in enumerate(states):
         before, width = state._a.shape[0], state._a.shape[-1]
         if batch != before:
-            raise RuntimeError(
-                f"Input batch size {batch} doesn't match hidden{i} batch size {before}"
-            )
+            raise RuntimeError(f"Input batch size {batch} doesn't match hidden{i} batch size {before}")
         if width != hidden:
-            raise RuntimeError(
-                f"hidden{i} has inconsistent hidden_size: got {width}, expected {hidden}"
-            )
+            raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {width}, expected {hidden}")
     return _Layer((w_ih, w_hh) if b_ih is None else (w_ih, w_hh, b_ih, b_hh), b_ih is not None)
 
 
@@ -497,12 +457,7 @@ def lstm_cell(
 
 @public("torch")
 def gru_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """One step of a GRU: the new state.
 
@@ -524,12 +479,7 @@ def gru_cell(
 
 def _rnn_cell(act: str) -> Callable:
     def function(
-        input: Tensor,
-        hx: Tensor,
-        w_ih: Tensor,
-        w_hh: Tensor,
-        b_ih: Tensor | None = None,
-        b_hh: Tensor | None = None,
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
     ) -> Tensor:
         layer = _cell(1, input, (hx,), w_ih, w_hh, b_ih, b_hh)
         return _rnn_layer(layer, input, (hx,), (input._a.shape[0],), False, act)[0]

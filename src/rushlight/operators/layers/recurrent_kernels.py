@@ -45,9 +45,7 @@ def _plus(g: Array, gout: Array | None, rows: slice) -> Any:
 
 
 @in_float32
-def _lstm_body(
-    xp: ArrayModule, xw: Array, h0: Array, c0: Array, w_hh: Array, *, sizes: tuple, reverse: bool
-) -> tuple:
+def _lstm_body(xp: ArrayModule, xw: Array, h0: Array, c0: Array, w_hh: Array, *, sizes: tuple, reverse: bool) -> tuple:
     """xw holds the projected inputs with both biases, gates in the order i f g o."""
     hidden = h0.shape[1]
     gates = xp.empty_like(xw)
@@ -94,9 +92,7 @@ def _lstm_grad_body(
     return gxw, gh, gc, xp.matmul(gxw.T, h_before)
 
 
-lstm_sequence = Op(
-    _lstm_body, "lstm_sequence", grad_name="LstmBackward0", facts=Facts(autocast="low", onnx="lstm")
-)
+lstm_sequence = Op(_lstm_body, "lstm_sequence", grad_name="LstmBackward0", facts=Facts(autocast="low", onnx="lstm"))
 lstm_sequence.viewed = ("w_hh",)
 lstm_sequence_grad = Op(_lstm_grad_body, "lstm_sequence_grad")
 
@@ -107,9 +103,8 @@ def _lstm_backward(
     out5: Tensor, sizes: tuple, reverse: bool,
 ) -> tuple:  # fmt: skip
     return lstm_sequence_grad(
-        xw, h0, c0, w_hh, out3.detach(), out4.detach(), out5.detach(), *gs[:3], sizes=sizes,
-        reverse=reverse,
-    )  # fmt: skip
+        xw, h0, c0, w_hh, out3.detach(), out4.detach(), out5.detach(), *gs[:3], sizes=sizes, reverse=reverse
+    )
 
 
 # -- GRU ----------------------------------------------------------------------------------------
@@ -117,14 +112,7 @@ def _lstm_backward(
 
 @in_float32
 def _gru_body(
-    xp: ArrayModule,
-    xw: Array,
-    h0: Array,
-    w_hh: Array,
-    b_hh: Array | None,
-    *,
-    sizes: tuple,
-    reverse: bool,
+    xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, b_hh: Array | None, *, sizes: tuple, reverse: bool
 ) -> tuple:
     """xw holds the projected inputs with their bias, gates in the order r z n."""
     hidden = h0.shape[1]
@@ -172,9 +160,7 @@ def _gru_grad_body(
     return gxw, gh, xp.matmul(ghw.T, h_before), ghw.sum(axis=0)
 
 
-gru_sequence = Op(
-    _gru_body, "gru_sequence", grad_name="GruBackward0", facts=Facts(autocast="low", onnx="gru")
-)
+gru_sequence = Op(_gru_body, "gru_sequence", grad_name="GruBackward0", facts=Facts(autocast="low", onnx="gru"))
 gru_sequence.viewed = ("w_hh",)
 gru_sequence_grad = Op(_gru_grad_body, "gru_sequence_grad")
 
@@ -185,9 +171,8 @@ def _gru_backward(
     out4: Tensor, sizes: tuple, reverse: bool,
 ) -> tuple:  # fmt: skip
     found = gru_sequence_grad(
-        xw, h0, w_hh, b_hh, out2.detach(), out3.detach(), out4.detach(), *gs[:2], sizes=sizes,
-        reverse=reverse,
-    )  # fmt: skip
+        xw, h0, w_hh, b_hh, out2.detach(), out3.detach(), out4.detach(), *gs[:2], sizes=sizes, reverse=reverse
+    )
     return found if b_hh is not None else (*found[:3], None)
 
 
@@ -195,9 +180,7 @@ def _gru_backward(
 
 
 @in_float32
-def _rnn_body(
-    xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, *, sizes: tuple, reverse: bool, act: str
-) -> tuple:
+def _rnn_body(xp: ArrayModule, xw: Array, h0: Array, w_hh: Array, *, sizes: tuple, reverse: bool, act: str) -> tuple:
     """xw holds the projected inputs with both biases."""
     out, h_before = xp.empty_like(xw), xp.empty_like(xw)
     h = h0.copy()
@@ -228,29 +211,22 @@ def _rnn_grad_body(
     return gxw, gh, xp.matmul(gxw.T, h_before)
 
 
-rnn_sequence = Op(
-    _rnn_body, "rnn_sequence", grad_name="RnnBackward0", facts=Facts(autocast="low", onnx="rnn")
-)
+rnn_sequence = Op(_rnn_body, "rnn_sequence", grad_name="RnnBackward0", facts=Facts(autocast="low", onnx="rnn"))
 rnn_sequence.viewed = ("w_hh",)
 rnn_sequence_grad = Op(_rnn_grad_body, "rnn_sequence_grad")
 
 
 @rnn_sequence.backward
 def _rnn_backward(
-    gs: list, xw: Tensor, h0: Tensor, w_hh: Tensor, out: Tensor, out2: Tensor, sizes: tuple,
-    reverse: bool, act: str,
-) -> tuple:  # fmt: skip
-    return rnn_sequence_grad(
-        xw, h0, w_hh, out.detach(), out2.detach(), *gs[:2], sizes=sizes, reverse=reverse, act=act
-    )
+    gs: list, xw: Tensor, h0: Tensor, w_hh: Tensor, out: Tensor, out2: Tensor, sizes: tuple, reverse: bool, act: str
+) -> tuple:
+    return rnn_sequence_grad(xw, h0, w_hh, out.detach(), out2.detach(), *gs[:2], sizes=sizes, reverse=reverse, act=act)
 
 
 # -- the same recurrences in tensor ops, for derivatives of higher order ------------------------
 
 
-def _unrolled(
-    xw: Tensor, states: tuple, sizes: tuple, reverse: bool, step: Callable
-) -> tuple[Tensor, ...]:
+def _unrolled(xw: Tensor, states: tuple, sizes: tuple, reverse: bool, step: Callable) -> tuple[Tensor, ...]:
     """Run all steps by `step(frames, *states)`; rows of sequences that have ended keep their state."""
     cat = NAMESPACES["torch"]["cat"]
     outs: dict[int, Tensor] = {}
@@ -273,9 +249,8 @@ def _chunks(x: Tensor, count: int) -> Iterator[Tensor]:
 
 
 def _lstm_unrolled(
-    xw: Tensor, h0: Tensor, c0: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool,
-    w_hr: Tensor | None = None,
-) -> tuple:  # fmt: skip
+    xw: Tensor, h0: Tensor, c0: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, w_hr: Tensor | None = None
+) -> tuple:
     def step(frames: Tensor, h: Tensor, c: Tensor) -> tuple:
         i, f, g, o = _chunks(frames + h @ w_hh.transpose(0, 1), 4)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -292,9 +267,7 @@ def lstm_projected(
     return _lstm_unrolled(xw, h0, c0, w_hh, sizes, reverse, w_hr)
 
 
-def _gru_unrolled(
-    xw: Tensor, h0: Tensor, w_hh: Tensor, b_hh: Any, sizes: tuple, reverse: bool
-) -> tuple:
+def _gru_unrolled(xw: Tensor, h0: Tensor, w_hh: Tensor, b_hh: Any, sizes: tuple, reverse: bool) -> tuple:
     def step(frames: Tensor, h: Tensor) -> tuple:
         z = h @ w_hh.transpose(0, 1)
         r_h, u_h, n_h = _chunks(z if b_hh is None else z + b_hh, 3)
@@ -306,9 +279,7 @@ def _gru_unrolled(
     return _unrolled(xw, (h0,), sizes, reverse, step)
 
 
-def _rnn_unrolled(
-    xw: Tensor, h0: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, act: str
-) -> tuple:
+def _rnn_unrolled(xw: Tensor, h0: Tensor, w_hh: Tensor, sizes: tuple, reverse: bool, act: str) -> tuple:
     def step(frames: Tensor, h: Tensor) -> tuple:
         z = frames + h @ w_hh.transpose(0, 1)
         return (z.tanh() if act == "tanh" else z.relu(),)

@@ -172,17 +172,13 @@ def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 @public("aten")
-def _softmax_backward_data(
-    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
-) -> Tensor:
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The derivative of `softmax` by its result."""
     return softmax_grad(grad_output, output, dim=wrap_dim(dim, output._a.ndim)).to(input_dtype)
 
 
 @public("aten")
-def _log_softmax_backward_data(
-    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
-) -> Tensor:
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The derivative of `log_softmax` by its result."""
     return log_softmax_grad(grad_output, output, dim=wrap_dim(dim, output._a.ndim)).to(input_dtype)
 
@@ -190,8 +186,7 @@ def _log_softmax_backward_data(
 def guessed_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that a softmax without `dim=` is over; deprecated."""
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
@@ -201,9 +196,7 @@ def _guessing(op: Op, example: str) -> None:
     """The form of `nn.functional`, which may be called without a dim."""
     name = op.name
 
-    def along(
-        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-    ) -> Tensor:
+    def along(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         if dim is None:
             dim = guessed_dim(name, input.ndim, _stacklevel)
         return _along(op, name, input, dim, dtype)
@@ -223,9 +216,7 @@ _guessing(log_softmax_op, "tensor([-1.3133, -0.3133])")
 
 
 @public("functional")
-def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Softmax of `-input`: small elements get large shares.
 
     Args:

@@ -37,9 +37,7 @@ def _check_classes(xp: ArrayModule, target: Array, ignore_index: int, classes: i
         raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
 
 
-def _nll_parts(
-    xp: ArrayModule, target: Array, weight: Array | None, ignore_index: int, dtype: Any
-) -> tuple:
+def _nll_parts(xp: ArrayModule, target: Array, weight: Array | None, ignore_index: int, dtype: Any) -> tuple:
     """Which targets count, class numbers that can be indices, and weights (0 if ignored)."""
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
@@ -61,13 +59,7 @@ def _class_places(xp: ArrayModule, safe: Array) -> tuple:
 
 @only_for("fV", "nll_loss_out_frame")
 def _nll_body(
-    xp: ArrayModule,
-    x: Array,
-    target: Array,
-    weight: Array | None,
-    *,
-    ignore_index: int,
-    reduction: str,
+    xp: ArrayModule, x: Array, target: Array, weight: Array | None, *, ignore_index: int, reduction: str
 ) -> tuple:
     _check_classes(xp, target, ignore_index, x.shape[1])
     wide = widen(xp, x)
@@ -93,15 +85,11 @@ def _nll_grad_body(
     if reduction == "mean":
         g = g / total
     out = xp.zeros(shape, total.dtype)
-    _by_class(out)[_class_places(xp, safe)] = xp.where(valid, g, 0).reshape(
-        shape[0], prod(shape[2:])
-    )
+    _by_class(out)[_class_places(xp, safe)] = xp.where(valid, g, 0).reshape(shape[0], prod(shape[2:]))
     return out.astype(gy.dtype)
 
 
-def _nll_meta(
-    x: Shaped, target: Shaped, weight: Shaped | None, *, ignore_index: int, reduction: str
-) -> list:
+def _nll_meta(x: Shaped, target: Shaped, weight: Shaped | None, *, ignore_index: int, reduction: str) -> list:
     shape = target.shape if reduction == "none" else ()
     total = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
     return [(shape, x.dtype), ((), total)]
@@ -129,13 +117,9 @@ _nll_grad = Op(
 
 @_nll.backward
 def _nll_backward(
-    g: Any, x_shape: tuple, target: Tensor, weight: Any, out1: Tensor, ignore_index: int,
-    reduction: str,
-) -> tuple:  # fmt: skip
-    gx = _nll_grad(
-        g, target, weight, out1.detach(), shape=x_shape, ignore_index=ignore_index,
-        reduction=reduction,
-    )  # fmt: skip
+    g: Any, x_shape: tuple, target: Tensor, weight: Any, out1: Tensor, ignore_index: int, reduction: str
+) -> tuple:
+    gx = _nll_grad(g, target, weight, out1.detach(), shape=x_shape, ignore_index=ignore_index, reduction=reduction)
     return gx, None, None
 
 
@@ -155,9 +139,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
     if len(x) < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {len(x)})")
     if len(x) > 1 and (not t or x[0] != t[0]):
-        raise ValueError(
-            f"Expected input batch_size ({x[0]}) to match target batch_size ({t[0] if t else 0})."
-        )
+        raise ValueError(f"Expected input batch_size ({x[0]}) to match target batch_size ({t[0] if t else 0}).")
     if len(x) > 2 and x[2:] != t[1:]:
         raise RuntimeError(
             f"Expected target size {[x[0], *x[2:]]}, got {list(t)}. The class dimension is dim 1 of "
@@ -170,8 +152,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
         )
     if not _is_class_index(target._a.dtype):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {title(target.dtype)}; class indices "
-            "need .long()"
+            f"expected target dtype to be Long or Byte, but got {title(target.dtype)}; class indices need .long()"
         )
     classes = x[1] if len(x) > 1 else x[0]
     if weight is not None and weight._a.shape != (classes,):
@@ -199,13 +180,9 @@ def nll_loss(
     single = input._a.ndim == 1
     if single:
         if target._a.size != 1:
-            raise ValueError(
-                f"For 1D input, 1D target must have size 1, but got target size: {target._a.size}"
-            )
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target._a.size}")
         input, target = input.unsqueeze(0), target.reshape(1)
-    loss = _nll(
-        input, target, weight, ignore_index=whole(ignore_index, "ignore_index"), reduction=reduction
-    )[0]
+    loss = _nll(input, target, weight, ignore_index=whole(ignore_index, "ignore_index"), reduction=reduction)[0]
     return loss.reshape(()) if single and reduction == "none" else loss
 
 
@@ -237,14 +214,7 @@ def _cross_entropy_body(
 
 
 def _cross_entropy_grad_body(
-    xp: ArrayModule,
-    gy: Array,
-    x: Array,
-    stats: Array,
-    target: Array,
-    *,
-    ignore_index: int,
-    reduction: str,
+    xp: ArrayModule, gy: Array, x: Array, stats: Array, target: Array, *, ignore_index: int, reduction: str
 ) -> Any:
     """(probabilities - one-hot target) * gradient, over the number of targets for a mean."""
     valid = target != ignore_index
@@ -261,9 +231,7 @@ def _cross_entropy_grad_body(
     return out.astype(x.dtype, copy=False)
 
 
-def _cross_entropy_meta(
-    x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool
-) -> list:
+def _cross_entropy_meta(x: Any, target: Any, *, ignore_index: int, reduction: str, wide: bool) -> list:
     computed = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
     shape = target.shape if reduction == "none" else ()
     return [(shape, computed if wide else x.dtype), ((x.shape[0], 2), computed)]
@@ -329,11 +297,7 @@ def cross_entropy(
     ):  # fmt: skip
         wide = bool(here.state & CASTING) and here.casts.widens(cross_entropy_fused, input)
         loss = cross_entropy_fused(
-            input,
-            target,
-            ignore_index=whole(ignore_index, "ignore_index"),
-            reduction=reduction,
-            wide=wide,
+            input, target, ignore_index=whole(ignore_index, "ignore_index"), reduction=reduction, wide=wide
         )[0]
         return may_change(loss, input)  # PyTorch keeps log probabilities
     if x.ndim < 1:
@@ -358,9 +322,7 @@ def _each(smoothing: float, classes: int) -> float:
     return smoothing / classes if classes else math.inf
 
 
-def _soft_targets(
-    log_probs: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, at: int
-) -> Tensor:
+def _soft_targets(log_probs: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, at: int) -> Tensor:
     classes = log_probs._a.shape[at]
     if smoothing:
         target = target * (1 - smoothing) + _each(smoothing, classes)
@@ -373,9 +335,8 @@ def _soft_targets(
 
 
 def _smoothed(
-    log_probs: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str,
-    smoothing: float, at: int,
-) -> Tensor:  # fmt: skip
+    log_probs: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float, at: int
+) -> Tensor:
     """(1 - s) * the loss of the target + s * the mean loss over all classes."""
     classes = log_probs._a.shape[at]
     hard = nll_loss(log_probs, target, weight, None, ignore_index, None, reduction)

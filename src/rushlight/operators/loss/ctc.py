@@ -68,13 +68,7 @@ def _scores(xp: ArrayModule, log_probs: Array, labels: Array) -> Any:
 
 @in_float32
 def _ctc_body(
-    xp: ArrayModule,
-    log_probs: Array,
-    targets: Array,
-    input_lengths: Array,
-    target_lengths: Array,
-    *,
-    blank: int,
+    xp: ArrayModule, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, *, blank: int
 ) -> tuple:
     """The negative log-likelihood of each sample, and alpha for the derivative."""
     labels, jumps = _states(xp, targets, blank)
@@ -90,9 +84,7 @@ def _ctc_body(
     return (-total).astype(log_probs.dtype), alpha
 
 
-def _backward(
-    xp: ArrayModule, scores: Array, jumps: Array, input_lengths: Array, target_lengths: Array
-) -> Any:
+def _backward(xp: ArrayModule, scores: Array, jumps: Array, input_lengths: Array, target_lengths: Array) -> Any:
     """beta [T, N, states]: each sample starts at its own last frame and state."""
     beta = xp.full_like(scores, -xp.inf)
     rows = xp.arange(scores.shape[1])
@@ -124,11 +116,7 @@ def _ctc_grad_body(
     occupancy = xp.where(xp.isfinite(occupancy), occupancy, 0)
     out = xp.exp(log_probs)
     frames, n, _ = scores.shape
-    at = (
-        xp.arange(frames)[:, None, None],
-        xp.arange(n)[None, :, None],
-        xp.broadcast_to(labels[None], scores.shape),
-    )
+    at = (xp.arange(frames)[:, None, None], xp.arange(n)[None, :, None], xp.broadcast_to(labels[None], scores.shape))
     xp.subtract.at(out, at, occupancy)
     alive = xp.arange(frames)[:, None] < input_lengths[None]
     possible = xp.isfinite(nll)
@@ -156,10 +144,7 @@ def _ctc_backward(
     g: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
     out: Tensor, out1: Tensor, blank: int,
 ) -> tuple:  # fmt: skip
-    gx = _ctc_grad(
-        g, log_probs, targets, input_lengths, target_lengths, out.detach(), out1.detach(),
-        blank=blank,
-    )  # fmt: skip
+    gx = _ctc_grad(g, log_probs, targets, input_lengths, target_lengths, out.detach(), out1.detach(), blank=blank)
     return gx, None, None, None
 
 

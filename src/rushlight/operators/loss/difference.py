@@ -44,9 +44,7 @@ def _difference_loss(
         return reduce_body(xp, value(xp, x - y, beta), reduction)
 
     @in_float32
-    def grad_body(
-        xp: ArrayModule, gy: Array, x: Array, y: Array, *, reduction: str, beta: float
-    ) -> Any:
+    def grad_body(xp: ArrayModule, gy: Array, x: Array, y: Array, *, reduction: str, beta: float) -> Any:
         d = slope(xp, x - y, beta)
         d *= gy / d.size if reduction == "mean" and d.size else gy
         return d
@@ -220,11 +218,7 @@ def smooth_l1_loss(
 
 @public("functional")
 def huber_loss(
-    input: Tensor,
-    target: Tensor,
-    reduction: str = "mean",
-    delta: float = 1.0,
-    weight: Tensor | None = None,
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """As `nn.HuberLoss`, as a function; `weight` multiplies the losses."""
     reduction = legacy_reduction(None, None, reduction)
@@ -295,16 +289,11 @@ _bce_grad = Op(
     "binary_cross_entropy_grad",
     meta=_grad_meta,
     facts=Facts(
-        vmap="loss_grad",
-        aten="binary_cross_entropy_backward",
-        each=Point("x y", "(x - y) / max((1 - x) * x, 1e-12)"),
+        vmap="loss_grad", aten="binary_cross_entropy_backward", each=Point("x y", "(x - y) / max((1 - x) * x, 1e-12)")
     ),
 )
 by_reference(
-    _bce_grad,
-    lambda gy, x, t, reduction: (
-        (x - t) / ((1 - x) * x).clamp(min=1e-12) * _tensor_scaled(gy, x, reduction)
-    ),
+    _bce_grad, lambda gy, x, t, reduction: ((x - t) / ((1 - x) * x).clamp(min=1e-12) * _tensor_scaled(gy, x, reduction))
 )
 _bce.derivative(
     x=lambda g, x, t, reduction: _bce_grad(g, x, t, reduction=reduction),
@@ -318,11 +307,7 @@ _bce_logits = Op(
         vmap="loss",
         autocast="float32",
         each=Point(
-            "x y",
-            "max(x, 0) - x * y + log1p(exp(-abs(x)))",
-            engine="logits_loss(x, y)",
-            cost="DEAR",
-            loss=True,
+            "x y", "max(x, 0) - x * y + log1p(exp(-abs(x)))", engine="logits_loss(x, y)", cost="DEAR", loss=True
         ),
     ),
 )
@@ -332,20 +317,14 @@ _bce_logits_grad = Op(
     meta=_grad_meta,
     facts=Facts(vmap="loss_grad", each=Point("x y", "sigmoid(x) - y", cost="DEAR", loss=True)),
 )
-by_reference(
-    _bce_logits_grad,
-    lambda gy, x, t, reduction: (x.sigmoid() - t) * _tensor_scaled(gy, x, reduction),
-)
+by_reference(_bce_logits_grad, lambda gy, x, t, reduction: (x.sigmoid() - t) * _tensor_scaled(gy, x, reduction))
 _bce_logits.derivative(
     x=lambda g, x, t, reduction: _bce_logits_grad(g, x, t, reduction=reduction),
     t=lambda g, x, reduction: -x * _tensor_scaled(g, x, reduction),
 )
 
 
-_NO_PROBABILITIES = (
-    "all elements of input should be between 0 and 1; for logits use "
-    "binary_cross_entropy_with_logits"
-)
+_NO_PROBABILITIES = "all elements of input should be between 0 and 1; for logits use binary_cross_entropy_with_logits"
 
 
 @public("functional")
@@ -387,9 +366,7 @@ def binary_cross_entropy_with_logits(
     """As `nn.BCEWithLogitsLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     d = target.dtype
     _check_logits(input, target, weight, pos_weight)
     if weight is None and pos_weight is None and input.dtype is d:
@@ -407,8 +384,7 @@ def _check_logits(x: Tensor, target: Tensor, weight: Any, pos_weight: Any) -> No
     check_kind(x, "fV", "log_sigmoid_cpu")
     if target._a.dtype.kind not in "fV":
         raise RuntimeError(
-            f"result type {title(x.dtype)} can't be cast to the desired output type "
-            f"{title(target.dtype)}"
+            f"result type {title(x.dtype)} can't be cast to the desired output type {title(target.dtype)}"
         )
     name = "binary_cross_entropy_with_logits"
     refuse_grad(name, weight=weight, pos_weight=pos_weight)
@@ -416,16 +392,10 @@ def _check_logits(x: Tensor, target: Tensor, weight: Any, pos_weight: Any) -> No
 
 @public("torch", name="binary_cross_entropy_with_logits")
 def _torch_bce_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    pos_weight: Tensor | None = None,
-    reduction: Any = 1,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: Any = 1
 ) -> Tensor:
     """As `nn.functional.binary_cross_entropy_with_logits`; `reduction` is 0 for none, 1 mean, 2 sum."""
-    return binary_cross_entropy_with_logits(
-        input, target, weight, reduction=reduction, pos_weight=pos_weight
-    )
+    return binary_cross_entropy_with_logits(input, target, weight, reduction=reduction, pos_weight=pos_weight)
 
 
 # -- Kullback-Leibler divergence ----------------------------------------------------------------
@@ -464,9 +434,7 @@ def kl_div(
 
 
 @public("torch", name="kl_div")
-def _torch_kl_div(
-    input: Tensor, target: Tensor, reduction: Any = 1, *, log_target: bool = False
-) -> Tensor:
+def _torch_kl_div(input: Tensor, target: Tensor, reduction: Any = 1, *, log_target: bool = False) -> Tensor:
     """As `nn.functional.kl_div`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -44,9 +44,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 @public("torch", "functional")
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of the difference of two vectors.
 
     Args:
@@ -80,9 +78,7 @@ def _pair_distances(xp: ArrayModule, x: Array, y: Array, *, p: float) -> Any:
     return size.sum(-1) if p == 1 else size.max(-1)
 
 
-def _pair_distances_grad(
-    xp: ArrayModule, g: Array, x: Array, y: Array, out: Array, *, p: float
-) -> Any:
+def _pair_distances_grad(xp: ArrayModule, g: Array, x: Array, y: Array, out: Array, *, p: float) -> Any:
     """The gradient of x; none where two points meet, and all of it for each that is farthest."""
     apart: Any = x[..., :, None, :] - y[..., None, :, :]
     if p == 2:
@@ -97,9 +93,7 @@ def _pair_distances_grad(
 _pairs_op = Op(
     _pair_distances, "pair_distances", grad_name="CdistBackward0",
     meta=lambda x, y, *, p: ((*x.shape[:-1], y.shape[-2]), x.dtype), facts=Facts(one_kernel={"cpu": True}))  # fmt: skip
-_pairs_grad = Op(
-    _pair_distances_grad, "pair_distances_grad", meta=lambda g, x, y, out, *, p: (x.shape, x.dtype)
-)
+_pairs_grad = Op(_pair_distances_grad, "pair_distances_grad", meta=lambda g, x, y, out, *, p: (x.shape, x.dtype))
 
 
 def _pairs_dx(g: Tensor, x: Tensor, y: Tensor, out: Tensor, p: float) -> Tensor:
@@ -128,20 +122,11 @@ def _all_pairs(x1: Tensor, x2: Tensor, p: float) -> Tensor:
     return _pairs_op(x1, x2, p=float(p))
 
 
-_MODES = (
-    "use_mm_for_euclid_dist_if_necessary",
-    "use_mm_for_euclid_dist",
-    "donot_use_mm_for_euclid_dist",
-)
+_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
 @public("torch")
-def cdist(
-    x1: Tensor,
-    x2: Tensor,
-    p: float = 2.0,
-    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
-) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distance of every row of one matrix to every row of another.
 
     Args:
@@ -165,13 +150,10 @@ def cdist(
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
         if x._a.dtype.kind not in "fV":
-            raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: {title(x.dtype)}"
-            )
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {title(x.dtype)}")
     if x1._a.shape[-1] != x2._a.shape[-1]:
         raise RuntimeError(
-            "X1 and X2 must have the same number of columns. "
-            f"X1: {x1._a.shape[-1]} X2: {x2._a.shape[-1]}"
+            f"X1 and X2 must have the same number of columns. X1: {x1._a.shape[-1]} X2: {x2._a.shape[-1]}"
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")

@@ -48,9 +48,7 @@ def linear_cross_entropy(
     if len(rows) not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(rows)}")
     if len(shape) < 2:
-        raise RuntimeError(
-            f"expected linear_weight with dimensionality at least 2, got {len(shape)}"
-        )
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(shape)}")
     if rows[-1] != shape[-1]:
         raise RuntimeError(
             "expected equal input and linear_weight last dimensions (in_features), "
@@ -58,9 +56,7 @@ def linear_cross_entropy(
         )
     scores = shape[:-1]
     if linear_bias is not None and tuple(linear_bias._a.shape) != scores:
-        raise RuntimeError(
-            f"expected linear_bias shape {scores}, got {tuple(linear_bias._a.shape)}"
-        )
+        raise RuntimeError(f"expected linear_bias shape {scores}, got {tuple(linear_bias._a.shape)}")
     if len(scores) > 1 and len(rows) == 1:
         raise RuntimeError(
             f"K-dimensional loss defined by linear_weight shape {shape} requires batched input, "

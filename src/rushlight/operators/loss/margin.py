@@ -35,9 +35,7 @@ def _gaps(xp: ArrayModule, x: Array, target: Array, margin: float) -> tuple[Any,
 
 
 @in_float32
-def _losses(
-    xp: ArrayModule, x: Array, target: Array, weight: Array | None, *, p: int, margin: float
-) -> Any:
+def _losses(xp: ArrayModule, x: Array, target: Array, weight: Array | None, *, p: int, margin: float) -> Any:
     """The loss of every sample of x (N, C)."""
     gaps, counts, _ = _gaps(xp, x, target, margin)
     terms = gaps if p == 1 else gaps * gaps
@@ -48,9 +46,7 @@ def _losses(
 
 
 @in_float32
-def _grad(
-    xp: ArrayModule, gy: Array, x: Array, target: Array, weight: Array | None, *, p: int, margin: float
-) -> Any:  # fmt: skip
+def _grad(xp: ArrayModule, gy: Array, x: Array, target: Array, weight: Array | None, *, p: int, margin: float) -> Any:
     gaps, counts, right = _gaps(xp, x, target, margin)
     by = gy[:, None] / x.dtype.type(x.shape[1])  # first: a mean keeps squares in range
     slopes = xp.broadcast_to(by, x.shape) if p == 1 else 2 * by * gaps
@@ -74,16 +70,10 @@ _margins_grad = Op(
     meta=lambda gy, x, target, weight, **how: (x.shape, x.dtype),
     facts=Facts(refuses="checked"),
 )
-margins.derivative(
-    x=lambda g, x, target, weight, p, margin: _margins_grad(
-        g, x, target, weight, p=p, margin=margin
-    )
-)
+margins.derivative(x=lambda g, x, target, weight, p, margin: _margins_grad(g, x, target, weight, p=p, margin=margin))
 
 
-def _formula(
-    gy: Tensor, x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float
-) -> Tensor:
+def _formula(gy: Tensor, x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float) -> Tensor:
     """The derivative in tensor ops."""
     right = target.unsqueeze(1)
     gaps = margin - x.gather(1, right) + x
@@ -156,10 +146,7 @@ def _label_slopes(x: Tensor, target: Tensor) -> Tensor:
     return _label_margins_grad(x.new_ones(x._a.shape[:1]).detach(), x.detach(), target)
 
 
-_label_margins_grad.derivative(
-    gy=lambda g, x, target: (g * _label_slopes(x, target)).sum(1),
-    x=lambda g: g * 0.0,
-)
+_label_margins_grad.derivative(gy=lambda g, x, target: (g * _label_slopes(x, target)).sum(1), x=lambda g: g * 0.0)
 
 
 # -- margins ------------------------------------------------------------------------------------
@@ -252,8 +239,7 @@ def multi_margin_loss(
     refuse_grad("multi_margin_loss", weight=weight)
     if input._a.ndim > 2 or 0 in input._a.shape[-1:]:
         raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input._a.shape)}"
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input._a.shape)}"
         )
     x = input if input._a.ndim > 1 else input.reshape(1, -1)
     t = target.reshape(-1)
@@ -267,9 +253,7 @@ def multi_margin_loss(
     if weight is not None and weight._a.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     if weight is not None and weight._a.size != classes:
-        raise RuntimeError(
-            f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}"
-        )
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {title(target.dtype)}")
     one_dtype(input, weight)
@@ -281,24 +265,18 @@ def multi_margin_loss(
 
 @public("functional")
 def multilabel_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """As `nn.MultiLabelMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     classes = input._a.shape[-1] if input._a.ndim else 1
     if input._a.ndim > 2 or not classes:
         raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input._a.shape)}"
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input._a.shape)}"
         )
     if input._a.shape != target._a.shape:
         raise RuntimeError(
-            f"inconsistent target size: {list(target._a.shape)} for input of size: "
-            f"{list(input._a.shape)}"
+            f"inconsistent target size: {list(target._a.shape)} for input of size: {list(input._a.shape)}"
         )
     x, t = input.reshape(-1, classes), target.reshape(-1, classes)
     check_kind(input, "fV", "multilabel_margin_loss_forward_out_frame")
@@ -325,11 +303,7 @@ def multilabel_soft_margin_loss(
 
 @public("functional")
 def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """As `nn.SoftMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -383,9 +357,8 @@ def triplet_margin_with_distance_loss(
 
 
 def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable, margin: float,
-    swap: bool, reduction: str,
-) -> Tensor:  # fmt: skip
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable, margin: float, swap: bool, reduction: str
+) -> Tensor:
     dims = [x._a.ndim for x in (anchor, positive, negative)]
     if len(set(dims)) > 1:
         raise RuntimeError(
@@ -433,12 +406,7 @@ def _one_is_shared(shape: tuple[int, ...], given: tuple[int, ...]) -> bool:
 
 @public("functional")
 def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Any,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """As `nn.GaussianNLLLoss`, as a function."""
     if reduction not in ("none", "mean", "sum"):

@@ -22,8 +22,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     reduce = True if reduce is None else reduce
     ret = "none" if not reduce else "mean" if size_average else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{ret}' instead.",
-        stacklevel=4,
+        f"size_average and reduce args will be deprecated, please use reduction='{ret}' instead.", stacklevel=4
     )
     return ret
 

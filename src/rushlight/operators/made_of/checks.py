@@ -25,11 +25,7 @@ def _body(xp: ArrayModule, *arrays: Array, test: Callable[..., None], limits: tu
 
 # No pass may leave it out or move it away, as if it drew random numbers.
 CHECK = Kernel(
-    "check",
-    _body,
-    random=True,
-    meta=lambda *arrays, **attrs: [],
-    facts=Facts(refuses=True, vmap="check", aten=""),
+    "check", _body, random=True, meta=lambda *arrays, **attrs: [], facts=Facts(refuses=True, vmap="check", aten="")
 )
 
 

@@ -147,14 +147,7 @@ def binary(
 ) -> Any:
     """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
     op = Op(
-        body or ufunc2(name),
-        name,
-        rule=rule,
-        broadcasts=True,
-        meta=meta,
-        grad_name=grad_name,
-        facts=facts,
-        point=point,
+        body or ufunc2(name), name, rule=rule, broadcasts=True, meta=meta, grad_name=grad_name, facts=facts, point=point
     )
     given = {k: v for k, v in (("x", dx), ("y", dy)) if v is not None}
     if given:
@@ -205,9 +198,7 @@ def dunder(name: str, op: Op, *, commutes: bool = False, of_tensors: bool = Fals
             if commutes:
                 kind = type(self).__name__
                 raise TypeError(f"descriptor '__r{name}__' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object")  # fmt: skip
-            return (
-                NotImplemented if of_tensors or not isinstance(other, Tensor) else op(other, self)
-            )
+            return NotImplemented if of_tensors or not isinstance(other, Tensor) else op(other, self)
         return op(self, operand(other)) if commutes else op(operand(other), self)
 
     def assign(self: Tensor, other: Any) -> Any:

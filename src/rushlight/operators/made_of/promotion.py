@@ -203,8 +203,6 @@ def _fit_scalar(value: Any, d: dtype) -> Any:
         return number
     if d is dtypes.bfloat16:  # NumPy's weak numbers would widen it to float32
         return d.np.type(float(value))
-    if (
-        d is dtypes.float16
-    ):  # a kernel that computes in float32 must see the number that float16 has
+    if d is dtypes.float16:  # a kernel that computes in float32 must see the number that float16 has
         return rounded(value, d)
     return value if d.category == COMPLEX else float(value)

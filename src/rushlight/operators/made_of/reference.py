@@ -39,9 +39,7 @@ def attribute_names(body: Any) -> list[str]:
     return list(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
 
 
-def vjp(
-    fn: Callable[..., Any], inputs: Sequence[Any], needs: Sequence[bool], gs: Sequence[Any]
-) -> tuple:
+def vjp(fn: Callable[..., Any], inputs: Sequence[Any], needs: Sequence[bool], gs: Sequence[Any]) -> tuple:
     """The gradients of `inputs` when those of `fn(*inputs)` are `gs`; None where not needed."""
     create = here.grad
     with enable_grad():
@@ -53,15 +51,7 @@ def vjp(
     wanted = [h for h, want in zip(heads, needs) if want]
     if not pairs or not wanted:
         return (None,) * len(inputs)
-    found = iter(
-        grad(
-            [o for o, _ in pairs],
-            wanted,
-            [g for _, g in pairs],
-            create_graph=create,
-            allow_unused=True,
-        )
-    )
+    found = iter(grad([o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=create, allow_unused=True))
     return tuple([next(found) if want else None for want in needs])
 
 

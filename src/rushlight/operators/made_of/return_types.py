@@ -19,9 +19,7 @@ class NamedResult(tuple):
         if len(items) == 1 and len(cls._fields) != 1:  # the spelling of PyTorch: one sequence
             items = tuple(items[0])
         if len(items) != len(cls._fields):
-            raise TypeError(
-                f"{cls.__name__}() takes a {len(cls._fields)}-sequence ({len(items)}-sequence given)"
-            )
+            raise TypeError(f"{cls.__name__}() takes a {len(cls._fields)}-sequence ({len(items)}-sequence given)")
         return tuple.__new__(cls, items)
 
     def __repr__(self) -> str:

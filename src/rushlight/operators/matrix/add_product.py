@@ -57,13 +57,7 @@ def _times(g: Tensor, factor: Any) -> Tensor:
 @public(inplace=True)
 @also_number_first
 def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *old: Any,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Any = None,
+    input: Tensor, mat1: Tensor, mat2: Tensor, *old: Any, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`.
 
@@ -100,15 +94,7 @@ def addmm(
 
 @public(inplace=True)
 @also_number_first
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *old: Any,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Any = None,
-) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`.
 
     Args:
@@ -126,8 +112,7 @@ def addmv(
     a = mat._a.shape
     if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
         raise RuntimeError(
-            f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec "
-            f"({vec._a.shape[0]})"
+            f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec ({vec._a.shape[0]})"
         )
     return into_same(out, add_product(input, mv(mat, vec), beta, alpha))
 
@@ -135,13 +120,7 @@ def addmv(
 @public(inplace=True)
 @also_number_first
 def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *old: Any,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Any = None,
+    input: Tensor, vec1: Tensor, vec2: Tensor, *old: Any, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
@@ -164,14 +143,8 @@ def addr(
             f"{(vec1 if vec1._a.ndim != 1 else vec2)._a.ndim}-D"
         )
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if (
-            isinstance(factor, float)
-            and input._a.dtype.kind in "biu"
-            and vec1._a.dtype.kind in "biu"
-        ):
-            raise RuntimeError(
-                f"For integral input tensors, argument {name} must not be a floating point number."
-            )
+        if isinstance(factor, float) and input._a.dtype.kind in "biu" and vec1._a.dtype.kind in "biu":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     product = vec1.unsqueeze(1) * vec2
     wide = promote_types(input.dtype, product.dtype)
     if wide.category == BOOL:  # the factors, too, are only true or false
@@ -187,13 +160,7 @@ def addr(
 @public(inplace=True)
 @also_number_first
 def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *old: Any,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Any = None,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
     """As `addbmm`, but the products of a batch are not added up: beta * input + alpha * (batch1 @ batch2)."""
     if old:
@@ -214,13 +181,7 @@ def baddbmm(
 @public(inplace=True)
 @also_number_first
 def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *old: Any,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Any = None,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`.
 

@@ -34,9 +34,7 @@ class CompressedTensor(SparseTensor):
     is_sparse = False
     is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
-    def __init__(
-        self, compressed: Tensor, plain: Tensor, values: Tensor, size: Any, layout: Any
-    ) -> None:
+    def __init__(self, compressed: Tensor, plain: Tensor, values: Tensor, size: Any, layout: Any) -> None:
         counts = compressed[1:] - compressed[:-1]
         along = arange(counts.numel(), device=values.device).repeat_interleave(counts)
         both = (along, plain) if layout is sparse_csr else (plain, along)
@@ -51,8 +49,7 @@ class CompressedTensor(SparseTensor):
     def _asked(self, name: str, layout: Any, which: Tensor) -> Tensor:
         if self.layout is not layout:
             raise RuntimeError(
-                f"{name} expected sparse {_KINDS[layout][1]} compressed tensor layout but got "
-                f"{_KINDS[self.layout][0]}"
+                f"{name} expected sparse {_KINDS[layout][1]} compressed tensor layout but got {_KINDS[self.layout][0]}"
             )
         return which
 
@@ -122,9 +119,7 @@ class CompressedTensor(SparseTensor):
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Rows and columns exchanged: CSR becomes CSC over the same memory."""
         if self.dense_dim():
-            raise RuntimeError(
-                "transpose(): hybrid sparse compressed tensors with dense dimensions are not supported"
-            )
+            raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
         if dim0 % 2 == dim1 % 2:
             return self
         other = sparse_csc if self.layout is sparse_csr else sparse_csr
@@ -152,9 +147,7 @@ class CompressedTensor(SparseTensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         tensors = (self._compressed, self._plain, self._v)
-        return describe_parts(
-            self, list(zip((*_NAMES[self.layout], "values"), tensors)), apart=False
-        )
+        return describe_parts(self, list(zip((*_NAMES[self.layout], "values"), tensors)), apart=False)
 
 
 # -- making them -----------------------------------------------------------------------------------
@@ -222,8 +215,7 @@ def sparse_compressed_tensor(
     if layout not in _NAMES:
         raise NotYet(f"rushlight has sparse_coo, sparse_csr and sparse_csc matrices, not {layout}")
     compressed, plain, v = (
-        t if isinstance(t, Tensor) else tensor(t)
-        for t in (compressed_indices, plain_indices, values)
+        t if isinstance(t, Tensor) else tensor(t) for t in (compressed_indices, plain_indices, values)
     )
     if compressed.dim() != 1:
         raise NotYet("batches of compressed matrices are not implemented; use one matrix")
@@ -256,9 +248,7 @@ def sparse_csr_tensor(
         tensor([5., 6.])
     """
     options.pop("layout", None)
-    return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, layout=sparse_csr, **options
-    )
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, layout=sparse_csr, **options)
 
 
 @public("torch")
@@ -267,9 +257,7 @@ def sparse_csc_tensor(
 ) -> CompressedTensor:
     """As `sparse_csr_tensor`, column by column."""
     options.pop("layout", None)
-    return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, layout=sparse_csc, **options
-    )
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, layout=sparse_csc, **options)
 
 
 @public("Tensor")
@@ -293,9 +281,7 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> CompressedTenso
 
 
 @public("torch")
-def _convert_indices_from_coo_to_csr(
-    input: Tensor, size: int, *, out_int32: bool = False
-) -> Tensor:  # noqa: A002
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:  # noqa: A002
     """Of row numbers in order, where each of `size` rows begins, and at the end how many there are."""
     counts = input.new_zeros(size).index_add(0, input, input.new_ones(input.shape))
     pointers = cat([input.new_zeros(1), counts.cumsum(0)])

@@ -153,20 +153,15 @@ def _letters(term: str, where: str) -> Labels:
         c = term[i]
         if c == ".":
             if term[i : i + 3] != "...":
-                raise RuntimeError(
-                    f"einsum(): found '.' for {where} that is not part of any ellipsis"
-                )
+                raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
             if "..." in out:
-                raise RuntimeError(
-                    f"einsum(): found '.' for {where} for which an ellipsis was already found"
-                )
+                raise RuntimeError(f"einsum(): found '.' for {where} for which an ellipsis was already found")
             out.append("...")
             i += 3
             continue
         if not (c.isascii() and c.isalpha()):
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts "
-                "must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
             )
         out.append(c)
         i += 1
@@ -182,10 +177,7 @@ def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels]
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
     if len(terms) > len(ndims):
         raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
-    parsed = [
-        _with_ellipsis(_letters(t, f"operand {i}"), n, i)
-        for i, (t, n) in enumerate(zip(terms, ndims))
-    ]
+    parsed = [_with_ellipsis(_letters(t, f"operand {i}"), n, i) for i, (t, n) in enumerate(zip(terms, ndims))]
     widest = sorted({x for labels in parsed for x in labels if isinstance(x, int)})
     if not arrow:
         every = [x for labels in parsed for x in labels if isinstance(x, str)]
@@ -195,14 +187,9 @@ def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels]
         if x == "...":
             target += widest
         elif x in target:
-            raise RuntimeError(
-                f"einsum(): output subscript {x} appears more than once in the output"
-            )
+            raise RuntimeError(f"einsum(): output subscript {x} appears more than once in the output")
         elif not any(x in labels for labels in parsed):
-            raise RuntimeError(
-                f"einsum(): output subscript {x} does not appear in the equation for any input "
-                "operand"
-            )
+            raise RuntimeError(f"einsum(): output subscript {x} does not appear in the equation for any input operand")
         else:
             target.append(x)
     return parsed, target
@@ -267,8 +254,7 @@ def _sum_out(t: Tensor, labels: Labels, keep: Any) -> tuple[Tensor, Labels]:
 def _drop_ones(t: Tensor, labels: Labels, sizes: dict[Label, int]) -> tuple[Tensor, Labels]:
     """Without the dims of size 1 that the other operand has larger: it broadcasts along them."""
     gone = tuple([i for i, x in enumerate(labels) if t._a.shape[i] == 1 and sizes.get(x, 1) != 1])
-    return (t.squeeze(gone), [x for i, x in enumerate(labels) if i not in gone]) if gone else (
-        t, labels)  # fmt: skip
+    return (t.squeeze(gone), [x for i, x in enumerate(labels) if i not in gone]) if gone else (t, labels)
 
 
 def _contract(a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set) -> tuple[Tensor, Labels]:

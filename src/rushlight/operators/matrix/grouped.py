@@ -32,12 +32,7 @@ def _product(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None) -> Tensor:
 
 @public("functional")
 def grouped_mm(
-    mat_a: Tensor,
-    mat_b: Tensor,
-    *,
-    offs: Tensor | None = None,
-    bias: Tensor | None = None,
-    out_dtype: Any = None,
+    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:
     """Products of several pairs of matrices; a side of two dimensions holds its matrices one after the other.
 
@@ -63,10 +58,6 @@ def grouped_mm(
 
 @public("torch")
 def _grouped_mm(
-    self: Tensor,
-    mat2: Tensor,
-    offs: Tensor | None = None,
-    bias: Tensor | None = None,
-    out_dtype: Any = None,
+    self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:
     return grouped_mm(self, mat2, offs=offs, bias=bias, out_dtype=out_dtype)

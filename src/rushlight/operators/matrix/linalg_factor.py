@@ -76,9 +76,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 
 @public()
 def ormqr(
-    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *,
-    out: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Any = None
+) -> Tensor:
     """The product of the whole (m, m) Q that `geqrf` packed and another matrix.
 
     Args:
@@ -120,9 +119,7 @@ def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     if rows != m:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     if tau._a.shape[-1] != min(rows, k):
-        raise RuntimeError(
-            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"
-        )
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     if tau._a.ndim != dims - 1:
         raise RuntimeError(
             "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim "
@@ -235,9 +232,7 @@ _LINALG_CHOLESKY_EX = named("linalg_cholesky_ex", "L", "info")
 
 
 @public("linalg")
-def cholesky_ex(
-    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
-) -> Any:
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """As `torch.linalg.cholesky`, with a number instead of an error: 0, or the first part that is not positive.
 
     Args:
@@ -291,9 +286,7 @@ qr_op = Op(
 def _qr_backward(gs: list, out: Tensor, out1: Tensor, x_shape: tuple, mode: str) -> tuple:
     m, n = x_shape[-2:]
     if mode == "complete" and m > n:
-        raise RuntimeError(
-            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
-        )
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     gq, gr = gs
     if m >= n:
         return (_tall_qr_grad(gq, gr, out, out1),)
@@ -349,8 +342,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
-            "or 'complete'"
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     check_matrix(A, "linalg.qr")
     if mode != "r":
@@ -515,9 +507,8 @@ swap_order_op = Op(
 
 @public("linalg")
 def lu_solve(
-    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
-    out: Any = None,
-) -> Tensor:  # fmt: skip
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Any = None
+) -> Tensor:
     """X with `A @ X = B`, from what `lu_factor` made of A.
 
     Args:
@@ -536,9 +527,7 @@ def lu_solve(
     check_square(LU, "torch.linalg.lu_solve", any_dtype=True)
     if LU._a.dtype != B._a.dtype:
         kinds = f"LU of type {title(LU.dtype)} and B of type {title(B.dtype)} instead"
-        raise RuntimeError(
-            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds}"
-        )
+        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds}")
     if LU._a.dtype.itemsize == 2:
         raise unsupported("linalg.lu_solve_cpu", LU.dtype)
     lower, upper = unpacked(LU)

@@ -36,9 +36,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     check_square(A, "linalg.matrix_power", any_dtype=True)
     if whole(n, "n") == 0:
         eye = eye_like(A, A._a.shape[-1])
-        return into_same(
-            out, A.clone(memory_format=contiguous_format).copy_(eye.expand(*A._a.shape))
-        )
+        return into_same(out, A.clone(memory_format=contiguous_format).copy_(eye.expand(*A._a.shape)))
     if n < 0:
         A, n = inv(A), -n
     result, square = None, A

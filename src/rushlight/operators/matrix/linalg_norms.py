@@ -20,9 +20,8 @@ _ORDERS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf)
 
 @public("linalg")
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *,
-    dtype: Any = None, out: Any = None,
-) -> Tensor:  # fmt: skip
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
     """A norm of matrices.
 
     Args:
@@ -75,9 +74,8 @@ def _matrix_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) ->
 @public("linalg")
 @numpy_names
 def norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None,
-    dtype: Any = None,
-) -> Tensor:  # fmt: skip
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
+) -> Tensor:
     """A norm of vectors or of matrices, by how many dimensions are named.
 
     Args:
@@ -93,13 +91,10 @@ def norm(
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dims) not in (1, 2) and ord is not None:
-            raise RuntimeError(
-                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"
-            )
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     elif ord is not None and A._a.ndim not in (1, 2):
         raise RuntimeError(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A._a.ndim}D."
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._a.ndim}D."
         )
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)

@@ -20,9 +20,8 @@ _LU_UNPACK = named("lu_unpack", "P", "L", "U")
 
 @public("torch")
 def lu_unpack(
-    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *,
-    out: Any = None,
-) -> Any:  # fmt: skip
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None
+) -> Any:
     """The permutation and the two triangular matrices of what `lu_factor` packed.
 
     Args:
@@ -61,9 +60,7 @@ _LINALG_LU_FACTOR_EX = named("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 
 @public("linalg")
-def lu_factor_ex(
-    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """As `torch.linalg.lu_factor`, with a number instead of an error: 0, or the place of the first zero pivot.
 
     Args:
@@ -87,9 +84,7 @@ def lu_factor_ex(
 
 
 @public("torch", name="lu")
-def _older_lu(
-    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None
-) -> tuple[Tensor, ...]:
+def _older_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated.
 
     Args:
@@ -126,9 +121,7 @@ _LINALG_SOLVE_EX = named("linalg_solve_ex", "result", "info")
 
 
 @public("linalg")
-def solve_ex(
-    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """As `torch.linalg.solve`, with a number instead of an error: 0, or the place of the first zero pivot.
 
     Args:
@@ -152,9 +145,8 @@ _TRIANGULAR_SOLVE = named("triangular_solve", "solution", "cloned_coefficient")
 
 @public()
 def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
-    *, out: Any = None,
-) -> Any:  # fmt: skip
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None
+) -> Any:
     """As `torch.linalg.solve_triangular`: the older name, with the right-hand side first; returns A, too.
 
     Args:
@@ -165,9 +157,7 @@ def triangular_solve(
         unitriangular: the diagonal of A is taken to be ones.
     """
     matrix = A.transpose(-2, -1) if transpose else A
-    solution = solve_triangular(
-        matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
-    )
+    solution = solve_triangular(matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular)
     return into_same(out, _TRIANGULAR_SOLVE(solution, columns(A.clone())))
 
 
@@ -188,8 +178,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     m, n = A._a.shape[-2:]
     if m < n:
         raise RuntimeError(
-            "linalg.householder_product: input.shape[-2] must be greater than or equal to "
-            "input.shape[-1]"
+            "linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
         )
     q = wrap(np.eye(m, n, dtype=A._a.dtype)).to(A.device).expand(*A._a.shape)
     eye = eye_like(A, m)

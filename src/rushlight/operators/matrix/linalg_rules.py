@@ -25,10 +25,7 @@ publish("linalg", "LinAlgError", LinAlgError)
 def check_matrix(x: Any, name: str, halves: bool = False, any_dtype: bool = False) -> None:
     """At least two dims of floating point numbers wide enough for a factorisation, or of any."""
     if not isinstance(x, Tensor):
-        raise TypeError(
-            f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not "
-            f"{type(x).__name__}"
-        )
+        raise TypeError(f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(x).__name__}")
     if x._a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if not any_dtype:
@@ -38,9 +35,7 @@ def check_matrix(x: Any, name: str, halves: bool = False, any_dtype: bool = Fals
 def check_floating(x: Tensor, name: str, halves: bool = False) -> None:
     dtype = x._a.dtype
     if dtype.kind not in "fcV":
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}"
-        )
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
     if dtype.itemsize == 2 and not halves:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {title(x.dtype)}")
 
@@ -49,9 +44,7 @@ def check_square(x: Any, name: str, halves: bool = False, any_dtype: bool = Fals
     check_matrix(x, name, halves, any_dtype)
     m, n = x._a.shape[-2:]
     if m != n:
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices"
-        )
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices")
 
 
 def adjoint(x: Tensor) -> Tensor:

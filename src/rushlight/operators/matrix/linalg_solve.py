@@ -26,7 +26,7 @@ from .linalg_rules import (
     eye_like,
     in_numpy,
     lu_raw,
-)  # fmt: skip
+)
 
 # -- inverse ------------------------------------------------------------------------------------
 
@@ -163,8 +163,7 @@ solve_op = Op(
         (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True, vmap="solve", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 solve_op.derivative(
-    x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)),
-    y=lambda g, x: solve_op(adjoint(x), g),
+    x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)), y=lambda g, x: solve_op(adjoint(x), g)
 )
 
 
@@ -218,15 +217,11 @@ def _check_fits(a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
 # -- triangular equations -----------------------------------------------------------------------
 
 
-def _solve_triangular(
-    xp: Any, x: Any, y: Any, *, upper: bool, left: bool, unitriangular: bool
-) -> Any:
+def _solve_triangular(xp: Any, x: Any, y: Any, *, upper: bool, left: bool, unitriangular: bool) -> Any:
     """X with x X = y, or X x = y, where one triangle of x is read; inf and NaN where its diagonal has zeros."""
     if not left:
         flipped = x.swapaxes(-2, -1), y.swapaxes(-2, -1)
-        found = _solve_triangular(
-            xp, *flipped, upper=not upper, left=True, unitriangular=unitriangular
-        )
+        found = _solve_triangular(xp, *flipped, upper=not upper, left=True, unitriangular=unitriangular)
         return found.swapaxes(-2, -1)
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     if xp is not np:
@@ -234,9 +229,7 @@ def _solve_triangular(
         if unitriangular:
             half = half + xp.eye(x.shape[-1], dtype=x.dtype)
         wide = (*batch, *y.shape[-2:])
-        return xp.linalg.solve(
-            xp.broadcast_to(half, (*batch, *x.shape[-2:])), xp.broadcast_to(y, wide)
-        )
+        return xp.linalg.solve(xp.broadcast_to(half, (*batch, *x.shape[-2:])), xp.broadcast_to(y, wide))
     out: Any = np.array(np.broadcast_to(y, (*batch, *y.shape[-2:])))
     n = x.shape[-1]
     for i in reversed(range(n)) if upper else range(n):
@@ -266,12 +259,8 @@ def _of_triangle(gy: Tensor, out: Tensor, upper: bool, left: bool, unitriangular
     return -(whole.triu(int(unitriangular)) if upper else whole.tril(-int(unitriangular)))
 
 
-def _triangular_dx(
-    g: Tensor, x: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool
-) -> Tensor:
-    return _of_triangle(
-        _triangular_dy(g, x, upper, left, unitriangular), out, upper, left, unitriangular
-    )
+def _triangular_dx(g: Tensor, x: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    return _of_triangle(_triangular_dy(g, x, upper, left, unitriangular), out, upper, left, unitriangular)
 
 
 triangular_op.derivative(x=_triangular_dx, y=_triangular_dy)
@@ -279,14 +268,7 @@ triangular_op.derivative(x=_triangular_dx, y=_triangular_dy)
 
 @triangular_op.together("x", "y")
 def _triangular_both(
-    g: Tensor,
-    x: Tensor,
-    out: Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-    x_shape: tuple,
-    y_shape: tuple,
+    g: Tensor, x: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool, x_shape: tuple, y_shape: tuple
 ) -> tuple[Tensor, Tensor]:
     gy = _triangular_dy(g, x, upper, left, unitriangular)
     return _to(_of_triangle(gy, out, upper, left, unitriangular), x_shape), _to(gy, y_shape)
@@ -298,9 +280,8 @@ def _to(g: Tensor, shape: tuple) -> Tensor:
 
 @public("linalg")
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
-    out: Any = None,
-) -> Tensor:  # fmt: skip
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None
+) -> Tensor:
     """X with `A @ X = B`, for a triangular A.
 
     Args:
@@ -322,9 +303,7 @@ def solve_triangular(
         raise unsupported("triangular_solve_cpu", A.dtype)
     B = B.to(A.dtype)
     _check_fits(A._a.shape, B._a.shape, left)
-    solution = triangular_op(
-        A, B, upper=bool(upper), left=bool(left), unitriangular=bool(unitriangular)
-    )
+    solution = triangular_op(A, B, upper=bool(upper), left=bool(left), unitriangular=bool(unitriangular))
     return into_same(out, solution)
 
 
@@ -345,9 +324,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
     """
     for name, t in (("b", B), ("u", L)):
         if t._a.ndim < 2:
-            raise RuntimeError(
-                f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead"
-            )
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead")
     _check_factor(B, L)
     return into(out, row_major(out, factored_op(B, L, upper=bool(upper))))
 
@@ -360,9 +337,7 @@ def _check_factor(B: Tensor, L: Tensor) -> None:
             f"type {title(L.dtype)} instead."
         )
     if m != n:
-        raise RuntimeError(
-            f"A must be batches of square matrices, but they are {m} by {n} matrices"
-        )
+        raise RuntimeError(f"A must be batches of square matrices, but they are {m} by {n} matrices")
     if n != rows:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {n} but each b "

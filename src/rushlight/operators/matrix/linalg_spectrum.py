@@ -27,8 +27,7 @@ def _converged(xp: ArrayModule, x: Array, fn: Any, name: str) -> Any:
         if name == "linalg.eig":
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
         raise LinAlgError(
-            f"{name}: The algorithm failed to converge because the input matrix contained "
-            "non-finite values."
+            f"{name}: The algorithm failed to converge because the input matrix contained non-finite values."
         )
     try:
         return fn()
@@ -115,9 +114,7 @@ _LINALG_SVD = named("linalg_svd", "U", "S", "Vh")
 
 
 @public("linalg")
-def svd(
-    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
-) -> Any:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """A matrix as `U @ diag(S) @ Vh`: orthogonal columns, singular values (the largest first), orthogonal rows.
 
     Args:
@@ -168,9 +165,7 @@ _SVD = named("svd", "U", "S", "V")
 
 
 @public(name="svd")
-def _torch_svd(
-    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
-) -> Any:
+def _torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """As `torch.linalg.svd`: the older name; it returns V and not its conjugate transpose.
 
     Args:
@@ -396,9 +391,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     if tol is not None and rtol is None:
         rtol = 0.0
     if 0 in A._a.shape[-2:]:
-        shape = broadcast_shapes(
-            A._a.shape[:-2], *[t._a.shape for t in (low, rtol) if isinstance(t, Tensor)]
-        )
+        shape = broadcast_shapes(A._a.shape[:-2], *[t._a.shape for t in (low, rtol) if isinstance(t, Tensor)])
         return into(out, wrap(np.zeros(shape, np.int64)).to(A.device))
     s = svd_op(A.detach(), full=False)[1]
     if isinstance(low, Tensor) or isinstance(rtol, Tensor):  # a limit for each matrix
@@ -417,9 +410,7 @@ _LINALG_LSTSQ = named("linalg_lstsq", "solution", "residuals", "rank", "singular
 
 
 @public("linalg")
-def lstsq(
-    A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
-) -> Any:
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None) -> Any:
     """X that brings `A @ X` as near to B as possible; also residuals, rank and singular values.
 
     Args:
@@ -435,9 +426,7 @@ def lstsq(
     """
     known = ("gels",) if A.is_cuda else ("gels", "gelsy", "gelsd", "gelss")
     if driver is not None and driver not in known:
-        raise RuntimeError(
-            f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(known)})"
-        )
+        raise RuntimeError(f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(known)})")
     driver = driver or ("gels" if A.is_cuda else "gelsy")
     check_matrix(A, "torch.linalg.lstsq")
     vector = B._a.ndim == A._a.ndim - 1

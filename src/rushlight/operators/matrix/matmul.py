@@ -87,14 +87,9 @@ mv_op = Op(
     meta=lambda x, y: (x.shape[:1], x.dtype),
     facts=Facts(vmap="mv", autocast={"cuda": "low"}, onnx="matmul", sparse="product"),
 )
-mv_op.derivative(
-    x=lambda g, y: g.unsqueeze(1) * conj(y), y=lambda g, x: mv_op(conj(x).transpose(0, 1), g)
-)
+mv_op.derivative(x=lambda g, y: g.unsqueeze(1) * conj(y), y=lambda g, x: mv_op(conj(x).transpose(0, 1), g))
 dot_op = Op(
-    _matmul,
-    "dot",
-    meta=lambda x, y: ((), x.dtype),
-    facts=Facts(vmap="dot", autocast={"cuda": "widest"}, onnx="matmul"),
+    _matmul, "dot", meta=lambda x, y: ((), x.dtype), facts=Facts(vmap="dot", autocast={"cuda": "widest"}, onnx="matmul")
 )
 dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 
@@ -112,8 +107,7 @@ def check_product(x: Tensor, y: Tensor, batched: bool = False) -> None:
                 f"operands with .to({y.dtype}) or .to({x.dtype})"
             )
         raise RuntimeError(
-            "expected m1 and m2 to have the same dtype, but got: "
-            f"{c_name(x.dtype)} != {c_name(y.dtype)}"
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(x.dtype)} != {c_name(y.dtype)}"
         )
     if a.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
@@ -127,10 +121,7 @@ def _need_tensors(name: str, *tensors: Any) -> None:
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             label = ("input", "other", "tensor2")[i]
-            raise TypeError(
-                f"{name}(): argument '{label}' (position {i + 1}) must be Tensor, not "
-                f"{type(t).__name__}"
-            )
+            raise TypeError(f"{name}(): argument '{label}' (position {i + 1}) must be Tensor, not {type(t).__name__}")
 
 
 # -- products -----------------------------------------------------------------------------------
@@ -162,9 +153,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     if len(a) == 2 and len(b) == 2:
         result = mm(input, other)
     elif not a or not b:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
-        )
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     elif len(b) == 1:
         result = _times_vector(input, other)
     elif len(b) == 2:
@@ -203,8 +192,7 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
         for s in batch:
             n *= s
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[-1]}] but got: "
-            f"[{n}, {b[-2]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[-1]}] but got: [{n}, {b[-2]}]."
         )
     check_product(x, y, batched=True)
     return bmm_nn(x, y)
@@ -292,8 +280,7 @@ def _check_vectors(name: str, x: Tensor, y: Tensor) -> None:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
     if x._a.dtype != y._a.dtype:
         raise RuntimeError(
-            f"{name} : expected both vectors to have same dtype, but found {title(x.dtype)} and "
-            f"{title(y.dtype)}"
+            f"{name} : expected both vectors to have same dtype, but found {title(x.dtype)} and {title(y.dtype)}"
         )
     if a != b:
         raise RuntimeError(
@@ -343,8 +330,7 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
     """`beta * input + alpha * product`, where beta == 0 ignores even NaN in `input`."""
     if input._a.dtype != product._a.dtype:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
-            f"{title(product.dtype)}"
+            f"self and mat2 must have the same dtype, but got {title(input.dtype)} and {title(product.dtype)}"
         )
     beta, alpha = computable(beta, input._a.dtype), computable(alpha, input._a.dtype)
     if alpha != 1:

@@ -54,8 +54,7 @@ def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         return into_same(out, dot(input, other))
     if a[-1] != b[-1]:
         raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a)} and {list(b)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
         )
     return into_same(out, tensordot(input, other, dims=([-1], [-1])))
 
@@ -110,9 +109,7 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
         raise RuntimeError("both inputs should have same dtype")
     shape_a, shape_b = a._a.shape, b._a.shape
     for i, j in zip(dims_a, dims_b):
-        if (
-            shape_b[j] == 1 != shape_a[i]
-        ):  # stands for as many as the other has, whose sum is taken first
+        if shape_b[j] == 1 != shape_a[i]:  # stands for as many as the other has, whose sum is taken first
             a = a.sum(i, keepdim=True)
         elif shape_a[i] == 1 != shape_b[j]:
             b = b.sum(j, keepdim=True)
@@ -184,8 +181,7 @@ def _best_split(chain: list[Tensor]) -> dict[tuple[int, int], int]:
         for i in range(n - length):
             j = i + length
             price, at = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-                for k in range(i, j)
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
             )
             cost[i, j], split[i, j] = price, at
     return split
@@ -233,8 +229,7 @@ _cross_op = Op(
     meta=lambda x, y, *, dim: (broadcast_shapes(x.shape, y.shape), x.dtype), facts=Facts(autocast={"cuda": "widest"}),
 )  # fmt: skip
 _cross_op.derivative(
-    x=lambda g, y, dim: _cross_op(conj(y), g, dim=dim),
-    y=lambda g, x, dim: _cross_op(g, conj(x), dim=dim),
+    x=lambda g, y, dim: _cross_op(conj(y), g, dim=dim), y=lambda g, x, dim: _cross_op(g, conj(x), dim=dim)
 )
 
 
@@ -257,9 +252,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     at = wrap_dim(dim, len(a))
     if a[at] != 3 or b[at] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[at]} and {b[at]}"
-        )
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[at]} and {b[at]}")
     return into_same(out, _cross_op(input, other, dim=at))
 
 
@@ -298,8 +291,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     if input1._a.shape[:-1] != input2._a.shape[:-1]:
         raise RuntimeError(
-            "bilinear(): input batch dimensions do not match: got "
-            f"{list(input1._a.shape)} and {list(input2._a.shape)}"
+            f"bilinear(): input batch dimensions do not match: got {list(input1._a.shape)} and {list(input2._a.shape)}"
         )
     kinds = [t.dtype for t in (input1, input2, weight)]
     if len(set(kinds)) > 1:

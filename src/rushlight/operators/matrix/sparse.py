@@ -119,9 +119,7 @@ class SparseTensor(Tensor):
 
     def _need_coalesced(self, what: str) -> None:
         if not self._coalesced:
-            raise RuntimeError(
-                f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
-            )
+            raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
 
     def _coalesced_(self, coalesced: bool) -> SparseTensor:
         self._coalesced = coalesced
@@ -232,9 +230,7 @@ class SparseTensor(Tensor):
         if self._nnz() < 2:
             return self.clone()._coalesced_(True)
         places, where = self._flat().unique(return_inverse=True)
-        values = self._v.new_zeros((places.numel(), *self._v.shape[1:])).index_add(
-            0, where, self._v
-        )
+        values = self._v.new_zeros((places.numel(), *self._v.shape[1:])).index_add(0, where, self._v)
         if self.sparse_dim() == 1:
             return SparseTensor(places.unsqueeze(0), values, self._size, coalesced=True)
         rows = []
@@ -277,9 +273,7 @@ class SparseTensor(Tensor):
             return self
         return SparseTensor(self._at.to(values.device), values, self._size, self._coalesced)
 
-    def cuda(
-        self, device: Any = None, non_blocking: bool = False, memory_format: Any = None
-    ) -> SparseTensor:
+    def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> SparseTensor:
         """On a GPU."""
         return self.to("cuda" if device is None else device)
 
@@ -328,9 +322,7 @@ class SparseTensor(Tensor):
         other = src.to(self.device, self.dtype).clone()
         return self._hold(other._at, other._v, self._size, other._coalesced)
 
-    def norm(
-        self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-    ) -> Tensor:
+    def norm(self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
         """The length of all elements seen as one vector."""
         if dim is not None and len([dim] if isinstance(dim, int) else dim) not in (0, self.dim()):
             raise RuntimeError(
@@ -499,14 +491,11 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
     size = tuple(size)
     if len(size) != at.shape[0] + v.dim() - 1:
         raise RuntimeError(
-            "number of dimensions must be sparse_dim "
-            f"({at.shape[0]}) + dense_dim ({v.dim() - 1}), but got {len(size)}"
+            f"number of dimensions must be sparse_dim ({at.shape[0]}) + dense_dim ({v.dim() - 1}), but got {len(size)}"
         )
     for dim, (n, m) in enumerate(zip(top, size)):
         if n > m:
-            raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {m} but found index {n - 1}"
-            )
+            raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {m} but found index {n - 1}")
     if at.numel() and at.min().item() < 0:
         raise RuntimeError(f"found negative index {int(at.min())}")
     return size
@@ -574,9 +563,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     """
     n = self.dim() if sparse_dim is None else sparse_dim
     if not 0 <= n <= self.dim() or (self.dim() and not n):
-        raise RuntimeError(
-            f"sparse_dim argument must be in [1,{self.dim()}] range, but {n} is given"
-        )
+        raise RuntimeError(f"sparse_dim argument must be in [1,{self.dim()}] range, but {n} is given")
     found = self.detach() != 0
     at = (found.flatten(n).any(n) if n < self.dim() else found).nonzero()
     made = SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)

@@ -97,11 +97,7 @@ def _meeting(xp: ArrayModule, a: Any, b: Any) -> tuple[Any, Any]:
     return np.asarray(wfounda, np.int64), np.asarray(wfoundb, np.int64)
 
 
-_MEETING = Kernel(
-    "sparse_meeting",
-    _meeting,
-    meta=lambda a, b: [(a.shape, a.dtype), (b.shape, b.dtype)],
-)
+_MEETING = Kernel("sparse_meeting", _meeting, meta=lambda a, b: [(a.shape, a.dtype), (b.shape, b.dtype)])
 
 
 def _minus(x: Any, y: Any) -> Any:

@@ -27,9 +27,7 @@ def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
     if to.name == "float8_e4m3fn":  # it has no infinity: what is too large becomes the largest
         x = x.clip(-448, 448)
     if to.name == "uint8" and x.dtype.kind in "fV":
-        x = x.astype(
-            "int64"
-        )  # C leaves bytes of negative numbers open; PyTorch's -3.0 is 253 everywhere
+        x = x.astype("int64")  # C leaves bytes of negative numbers open; PyTorch's -3.0 is 253 everywhere
     if to is dtypes.float16 and x.dtype.char == "d":
         x = x.astype("float32")  # PyTorch rounds twice
     return x.astype(to.np)
@@ -162,11 +160,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = kwargs.get("dtype")
         if len(kwargs) == 1 and given.__class__ is dtype:
             return cast_to(self, given)
-        if (
-            len(kwargs) == 2
-            and given.__class__ is dtype
-            and kwargs.get("device").__class__ in _DEVICES
-        ):
+        if len(kwargs) == 2 and given.__class__ is dtype and kwargs.get("device").__class__ in _DEVICES:
             return move_to(cast_to(self, given), kwargs["device"])
     unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
     if unknown:
@@ -221,9 +215,7 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 @public("Tensor")
-def cuda(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
-) -> Tensor:
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor on a GPU; itself if it is there.
 
     Args:

@@ -40,9 +40,7 @@ clone_op = Op(
     "clone",
     moves_only=True,
     meta=lambda x, *, order: (x.shape, x.dtype),
-    facts=Facts(
-        range="kept", vmap="clone", onnx="unary Identity", aten="clone plain", sparse="cloned"
-    ),
+    facts=Facts(range="kept", vmap="clone", onnx="unary Identity", aten="clone plain", sparse="cloned"),
 )
 clone_op.derivative(x=lambda g: g)
 
@@ -53,9 +51,7 @@ def _order(x: Tensor, memory_format: format_type | None) -> Any:
         steps = [step for size, step in zip(a.shape, a.strides) if size > 1 and step]
         if len(set(steps)) == len(steps):
             return "K"
-        return tuple(
-            formats.dense_order(a.shape, [(a.shape, a.strides)])
-        )  # equal strides: by the sizes
+        return tuple(formats.dense_order(a.shape, [(a.shape, a.strides)]))  # equal strides: by the sizes
     if memory_format is formats.contiguous_format:
         return "C"
     return formats.order_of(memory_format, x._a.ndim)
@@ -251,8 +247,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         common = broadcast_shapes(self._a.shape, src._a.shape)
         if common != self._a.shape:
             raise RuntimeError(
-                f"output with shape {list(self._a.shape)} doesn't match the broadcast shape "
-                f"{list(common)}"
+                f"output with shape {list(self._a.shape)} doesn't match the broadcast shape {list(common)}"
             )
         src = src.expand(common)
     return write(self, _written(_copied, self, src))
@@ -281,8 +276,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:  # noqa: A002
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError(
-                "fill_ only supports 0-dimension value tensor but got tensor with "
-                f"{value._a.ndim} dimensions."
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._a.ndim} dimensions."
             )
         return copy_(input, value)
     return _fill_with(input, fitting(value, input.dtype), _filled)

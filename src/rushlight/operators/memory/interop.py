@@ -56,10 +56,7 @@ def _copied(a: Any, memo: dict) -> Any:
         return _dense_copy(a)
     held = memo.get(id(root))
     if held is None:
-        held = memo[id(root)] = (
-            root,
-            _dense_copy(root),
-        )  # the root is held, so that its id stays its own
+        held = memo[id(root)] = (root, _dense_copy(root))  # the root is held, so that its id stays its own
     if root is a:
         return held[1]
     size, stride, offset = geometry(a)  # type: ignore[arg-type]
@@ -110,8 +107,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         data = _order_and_bytes(a)
     # A plain tensor is not named: as `torch` its class has PyTorch's name, and whoever reads this may have PyTorch.
     cls = None if type(self) is Tensor else type(self)
-    state = (cls, data, tuple(self._a.shape), self.dtype, str(self.device),
-             self.requires_grad, self.__dict__ or None)  # fmt: skip
+    state = (cls, data, tuple(self._a.shape), self.dtype, str(self.device), self.requires_grad, self.__dict__ or None)
     return _rebuild, state
 
 
@@ -121,9 +117,7 @@ def wrapper_words(t: Tensor) -> tuple:
     return t.dtype, size, stride, 0, t.layout, t.device, t.requires_grad
 
 
-def rebuild_wrapper(
-    cls: Any, d: Any, size: Any, stride: Any, offset: Any, layout: Any, where: Any, grad: bool
-) -> Any:
+def rebuild_wrapper(cls: Any, d: Any, size: Any, stride: Any, offset: Any, layout: Any, where: Any, grad: bool) -> Any:
     """A tensor of a class that computes with others, before it gets its attributes."""
     make: Any = Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
     return make(cls, size, strides=stride, dtype=d, layout=layout, device=where, requires_grad=grad)
@@ -141,9 +135,7 @@ def _order_and_bytes(a: np.ndarray) -> tuple[tuple[int, ...], bytearray]:
     return order, bytearray(np.ascontiguousarray(a.transpose(order)).tobytes())
 
 
-def _rebuild(
-    cls: type | None, data: Any, shape: tuple, d: dtypes.dtype, where: str, grad: bool, extra: Any
-) -> Tensor:
+def _rebuild(cls: type | None, data: Any, shape: tuple, d: dtypes.dtype, where: str, grad: bool, extra: Any) -> Tensor:
     if data is None:
         from ..create.filled import empty
 
@@ -167,12 +159,7 @@ def _rebuild(
 
 @public("Tensor", name="__dlpack__")
 def _dlpack(
-    self: Tensor,
-    *,
-    stream: Any = None,
-    max_version: Any = None,
-    dl_device: Any = None,
-    copy: bool | None = None,
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
     """A capsule that another library can read without a copy."""
     if self.requires_grad:
@@ -223,8 +210,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
-            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} does not export "
-            "DLPack"
+            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} does not export DLPack"
         )
     kind = int(ext_tensor.__dlpack_device__()[0])
     if kind in (1, 3):  # kDLCPU, kDLCUDAHost

@@ -43,9 +43,7 @@ def is_storage(obj: Any) -> bool:
 
 def _tensor_argument(name: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}")
     return value
 
 
@@ -188,8 +186,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """
     if not isinstance(mode, bool):
         raise TypeError(
-            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
-            f"{type(mode).__name__}"
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
         )
     settings.deterministic = mode
     settings.deterministic_warn_only = bool(warn_only)
@@ -229,8 +226,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     number = words.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
     if number not in (0, 1, 2):
         raise RuntimeError(
-            "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
-            f"{debug_mode}"
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
         )
     use_deterministic_algorithms(number > 0, warn_only=number == 1)
 
@@ -295,9 +291,7 @@ def set_num_interop_threads(num: int) -> None:
     if num != 1:
         import warnings
 
-        warnings.warn(
-            "rushlight runs one operation at a time; interop threads stay 1", stacklevel=2
-        )
+        warnings.warn("rushlight runs one operation at a time; interop threads stay 1", stacklevel=2)
 
 
 @public("torch")
@@ -340,9 +334,7 @@ def set_float32_matmul_precision(precision: str) -> None:
         >>> torch.set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(
-            f"precision must be 'highest', 'high' or 'medium', but got {precision!r}"
-        )
+        raise RuntimeError(f"precision must be 'highest', 'high' or 'medium', but got {precision!r}")
     settings.float32_matmul_precision = precision
 
 

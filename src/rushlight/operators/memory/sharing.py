@@ -123,9 +123,7 @@ def from_file(
         tensor([1., 2.])
     """
     if not isinstance(filename, str):  # open() would take a number for a descriptor, and close it
-        raise TypeError(
-            f"from_file(): argument 'filename' (position 1) must be str, not {type(filename).__name__}"
-        )
+        raise TypeError(f"from_file(): argument 'filename' (position 1) must be str, not {type(filename).__name__}")
     kind = get_default_dtype() if dtype is None else dtype
     if device is not None and str(device) != "cpu":
         raise RuntimeError(f"from_file(): only tensors on the CPU lie in files, not on {device}")

@@ -175,9 +175,7 @@ class UntypedStorage:
         return cls(np.asarray(mapped))
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, UntypedStorage) and data_pointer(self._root) == data_pointer(
-            other._root
-        )
+        return isinstance(other, UntypedStorage) and data_pointer(self._root) == data_pointer(other._root)
 
     def __hash__(self) -> int:
         return hash(data_pointer(self._root))
@@ -356,9 +354,7 @@ def _strides_in(size: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
     if memory_format in (None, formats.contiguous_format):
         return contiguous_strides(size)
     if len(size) != len(formats.ORDERS[memory_format]):
-        raise RuntimeError(
-            f"required rank {len(formats.ORDERS[memory_format])} tensor to use {memory_format} format"
-        )
+        raise RuntimeError(f"required rank {len(formats.ORDERS[memory_format])} tensor to use {memory_format} format")
     return channels_last_strides(size)
 
 
@@ -423,13 +419,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
 
 @public("Tensor")
-def set_(
-    self: Tensor,
-    source: Any = None,
-    storage_offset: int = 0,
-    size: Any = None,
-    stride: Any = None,
-) -> Tensor:
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Let this tensor show other memory; returns the tensor itself.
 
     Args:
@@ -449,9 +439,7 @@ def set_(
         self._a = self.new_empty((0,))._a
     elif isinstance(source, Tensor) and size is None:
         if source._a.dtype != self._a.dtype:
-            raise RuntimeError(
-                f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
-            )
+            raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
         self._a = source._a
     else:
         if isinstance(source, TypedStorage) and source.dtype is not self.dtype:

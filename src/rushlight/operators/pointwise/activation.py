@@ -105,9 +105,7 @@ _hardtanh = activation(
 )
 
 
-def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Tensor:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """As `nn.Hardtanh`, as a function."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -115,9 +113,7 @@ def hardtanh(
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     kind = input._a.dtype
     whole = kind.kind in "iu"
-    low, high = [
-        storable(v, kind) if whole else float(storable(v, kind)) for v in (min_val, max_val)
-    ]
+    low, high = [storable(v, kind) if whole else float(storable(v, kind)) for v in (min_val, max_val)]
     attrs = {"low": low, "high": high}
     return change(input, _hardtanh, **attrs) if inplace else _hardtanh(input, **attrs)
 
@@ -150,9 +146,8 @@ _leaky = activation(
     grad_facts=Facts(aten="leaky_relu_backward"),
 )
 _leaky_turned = Op(
-    in_float32(_leaky_body), "leaky_relu_turned", rule=_leaky.rule, kernel=_leaky.kernel,
-    grad_name="LeakyReluBackward0",
-)  # fmt: skip
+    in_float32(_leaky_body), "leaky_relu_turned", rule=_leaky.rule, kernel=_leaky.kernel, grad_name="LeakyReluBackward0"
+)
 _leaky_turned.derivative(x=lambda g, x, slope: OPS["leaky_relu_grad"](g, x, slope=slope))
 
 
@@ -175,31 +170,22 @@ _prelu_grad = Op(
     meta=lambda gy, x, weight: (x.shape, x.dtype), facts=Facts(vmap="one_by_one"),
 )  # fmt: skip
 _prelu_grad.derivative(
-    gy=lambda g, x, weight: _prelu_grad(g, x, weight),
-    weight=lambda g, gy, x: (g * gy).masked_fill(x > 0, 0.0),
+    gy=lambda g, x, weight: _prelu_grad(g, x, weight), weight=lambda g, gy, x: (g * gy).masked_fill(x > 0, 0.0)
 )
 _prelu = Op(
     _prelu_body, "prelu", point=Point("x weight", "x if x > 0 else x * weight"),
     broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
     grad_name="PreluKernelBackward0", facts=Facts(vmap="one_by_one", autocast={"cuda": "low"}, onnx="prelu"),
 )  # fmt: skip
-_prelu.derivative(
-    x=lambda g, x, weight: _prelu_grad(g, x, weight),
-    weight=lambda g, x: (g * x).masked_fill(x > 0, 0.0),
-)
+_prelu.derivative(x=lambda g, x, weight: _prelu_grad(g, x, weight), weight=lambda g, x: (g * x).masked_fill(x > 0, 0.0))
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """As `nn.PReLU`, with the slopes `weight`: one, or one for each channel."""
     if input._a.dtype != weight._a.dtype and not here.casting:
-        raise RuntimeError(
-            "prelu: Type promoting not supported. Got "
-            f"{title(input.dtype)} and {title(weight.dtype)}"
-        )
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {title(input.dtype)} and {title(weight.dtype)}")
     if weight._a.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._a.ndim}"
-        )
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._a.ndim}")
     count = weight._a.size
     if count != 1:
         ndim = input._a.ndim
@@ -221,9 +207,7 @@ def _rrelu_noise_body(xp: ArrayModule, x: Array, *, lower: float, upper: float) 
     """A random slope for every element that is not positive, 1 for the others."""
     backend = devices.backend_of_type(x.__class__)
     stream = backend.stream(backend.device_of(x))
-    if (
-        backend.type == "cpu"
-    ):  # PyTorch draws a double for each slope it needs, in the order of dims
+    if backend.type == "cpu":  # PyTorch draws a double for each slope it needs, in the order of dims
         slopes = np.ones(x.shape, x.dtype)
         wanted = ~(x > 0)
         slopes[wanted] = stream.uniform((int(wanted.sum()),), np.float64, lower, upper)
@@ -239,17 +223,11 @@ rrelu_noise.kernel.random = True
 def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
     if not training:
         return _leaky(x, slope=(lower + upper) / 2)
-    return (
-        rrelu_noise(x.detach(), lower=lower, upper=upper) * x
-    )  # the factors lie in order, and so does the result
+    return rrelu_noise(x.detach(), lower=lower, upper=upper) * x  # the factors lie in order, and so does the result
 
 
 def rrelu(
-    input: Tensor,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    inplace: bool = False,
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """As `nn.RReLU`, as a function; slopes are drawn only if `training`."""
     if lower > upper:
@@ -274,9 +252,7 @@ _softshrink = activation(
     "softshrink",
     lambda xp, x, *, lambd: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0)),
     lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
-    point=Point(
-        "x | lambd", "x - lambd if x > lambd else x + lambd if x < -lambd else x * 0", cost="CHEAP"
-    ),
+    point=Point("x | lambd", "x - lambd if x > lambd else x + lambd if x < -lambd else x * 0", cost="CHEAP"),
     slope=Point("gy x | lambd", "gy if x < -lambd or x > lambd else 0", cost="CHEAP"),
     facts=Facts(onnx="shrink"),
 )
@@ -292,8 +268,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     if lambd < 0:
         top = finfo(input.dtype).max
         raise RuntimeError(
-            f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found "
-            f"{lambd}"
+            f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found {lambd}"
         )
     return into_same(out, _softshrink(input, lambd=float(lambd)))
 
@@ -332,9 +307,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 # -- names --------------------------------------------------------------------------------------
 
-for _fn in (
-    hardtanh, relu6, leaky_relu, prelu, rrelu, hardshrink, softshrink, hardsigmoid, hardswish,
-):  # fmt: skip
+for _fn in (hardtanh, relu6, leaky_relu, prelu, rrelu, hardshrink, softshrink, hardsigmoid, hardswish):
     publish("functional", _fn.__name__, _fn)
 for _fn in (hardtanh, leaky_relu, rrelu):
     publish("functional", _fn.__name__ + "_", inplace_of(_fn))

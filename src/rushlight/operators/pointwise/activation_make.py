@@ -42,9 +42,7 @@ def activation(
     """
     rule = only(kinds, label or f"{name}_cpu")
     forward = Op(in_float32(body), name, rule=rule, meta=same_meta, facts=facts, point=point)
-    backward = Op(
-        in_float32(grad_body), name + "_grad", meta=grad_meta, facts=grad_facts, point=slope
-    )
+    backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta, facts=grad_facts, point=slope)
     if formula is not None:
         by_reference(backward, formula)
     forward.slope = backward

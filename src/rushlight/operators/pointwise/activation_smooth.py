@@ -29,9 +29,7 @@ def _elu_body(xp: ArrayModule, x: Array, *, alpha: float, scale: float, inner: f
     return xp.where(x > 0, x * scale, low * (alpha * scale))
 
 
-def _elu_grad_body(
-    xp: ArrayModule, gy: Array, x: Array, *, alpha: float, scale: float, inner: float
-) -> Any:
+def _elu_grad_body(xp: ArrayModule, gy: Array, x: Array, *, alpha: float, scale: float, inner: float) -> Any:
     low = xp.exp(xp.minimum(x, 0) * inner) * (inner * alpha * scale)
     return gy * xp.where(x > 0, x.dtype.type(scale), low)
 
@@ -248,12 +246,8 @@ _softplus_op = activation(
     _softplus_body,
     _softplus_grad_body,
     _softplus_formula,
-    point=Point(
-        "x | beta limit", "x if x * beta > limit else softplus1(x * beta) / beta", cost="2 * DEAR"
-    ),
-    slope=Point(
-        "gy x | beta limit", "gy if x * beta > limit else gy * sigmoid(x * beta)", cost="2 * DEAR"
-    ),
+    point=Point("x | beta limit", "x if x * beta > limit else softplus1(x * beta) / beta", cost="2 * DEAR"),
+    slope=Point("gy x | beta limit", "gy if x * beta > limit else gy * sigmoid(x * beta)", cost="2 * DEAR"),
     facts=Facts(autocast={"cuda": "float32"}, onnx="soft"),
     grad_facts=Facts(aten="softplus_backward"),
 )
@@ -307,9 +301,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return run(_mish, input, inplace)
 
 
-def softplus(
-    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
-) -> Tensor:
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None) -> Tensor:
     """As `nn.Softplus`, as a function."""
     kind = input._a.dtype
     attrs = {"beta": float(computable(beta, kind)), "limit": float(computable(threshold, kind))}
@@ -383,17 +375,12 @@ def _glu_meta(x: Shaped, *, dim: int) -> tuple:
 
 
 _glu_grad = by_reference(
-    Op(
-        _glu_grad_body,
-        "glu_grad",
-        meta=lambda gy, x, *, dim: (x.shape, x.dtype),
-        facts=Facts(vmap="along"),
-    ),
+    Op(_glu_grad_body, "glu_grad", meta=lambda gy, x, *, dim: (x.shape, x.dtype), facts=Facts(vmap="along")),
     _glu_grad_formula,
 )
-_glu = Op(
-    _glu_body, "glu", meta=_glu_meta, facts=Facts(vmap="along", one_kernel={"cpu": True})
-).derivative(x=lambda g, x, dim: _glu_grad(g, x, dim=dim))
+_glu = Op(_glu_body, "glu", meta=_glu_meta, facts=Facts(vmap="along", one_kernel={"cpu": True})).derivative(
+    x=lambda g, x, dim: _glu_grad(g, x, dim=dim)
+)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -403,9 +390,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     at = wrap_dim(dim, len(shape))
     if shape[at] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {at} is size {shape[at]}"
-        )
+        raise RuntimeError(f"Halving dimension must be even, but dimension {at} is size {shape[at]}")
     check_kind(input, "fV", "glu_cpu")
     if _glu.joins(input):
         return _glu(input, dim=at)
@@ -413,9 +398,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return input.narrow(at, 0, half) * input.narrow(at, half, half).sigmoid()
 
 
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Draw random shares that sum to 1 and can be differentiated (Gumbel-softmax).
 
     Args:
@@ -440,10 +423,7 @@ def gumbel_softmax(
     return picked - soft.detach() + soft
 
 
-for _fn in (
-    elu, selu, celu, gelu, silu, mish, softplus, softsign, tanhshrink, logsigmoid, glu,
-    gumbel_softmax,
-):  # fmt: skip
+for _fn in (elu, selu, celu, gelu, silu, mish, softplus, softsign, tanhshrink, logsigmoid, glu, gumbel_softmax):
     publish("functional", _fn.__name__, _fn)
 publish("functional", "elu_", inplace_of(elu))
 for _fn in (selu, celu):

@@ -22,14 +22,7 @@ from ..made_of.checks import check_values
 from ..made_of.guards import only, passed_by, passing
 from ..made_of.pointwise import binary, dunder, pair_meta, same_meta, ufunc2, wide2
 from ..made_of.precision import is_half
-from ..made_of.promotion import (
-    promote,
-    promote_float_wide,
-    promote_sum,
-    promote_wide,
-    result_dtype,
-    rounded,
-)
+from ..made_of.promotion import promote, promote_float_wide, promote_sum, promote_wide, result_dtype, rounded
 from ..memory.casting import cast_to
 from .number_first import also_number_first, number_first
 
@@ -146,13 +139,9 @@ def _scaled(input: Any, other: Any, alpha: Any, d: dtypes.dtype) -> Any:
     if isinstance(alpha, bool) and d.category != dtypes.BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and d.category < dtypes.FLOATING:
-        raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
-        )
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and d.category != dtypes.COMPLEX:
-        raise RuntimeError(
-            "For non-complex input tensors, argument alpha must not be a complex number."
-        )
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if d.category == dtypes.BOOL:
         alpha = bool(alpha)
     return mul_op(cast_to(other, d), alpha) if isinstance(other, Tensor) else other * alpha
@@ -268,8 +257,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         return into(out, _floor_divide(input, other))
     if rounding_mode != "trunc":
         raise RuntimeError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"'{rounding_mode}'"
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     return into(out, _trunc_divide(input, other))
 
@@ -293,9 +281,7 @@ def _zero_checked(label: str, promotes: Any = promote) -> Any:
     def rule(inputs: tuple) -> tuple:
         inputs = x, divisor = numbers(inputs)
         tensor = x if isinstance(x, Tensor) else divisor
-        integral = (
-            isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu"
-        )  # they have one dtype
+        integral = isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu"  # they have one dtype
         if integral and isinstance(divisor, Tensor):
             check_values(_no_zero, divisor)
         elif integral and divisor == 0:
@@ -402,9 +388,7 @@ def _pow_rule(inputs: tuple) -> tuple:
     if base_integral and isinstance(power, int) and not isinstance(power, bool) and power < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if not isinstance(y, Tensor) and is_half(x._a):
-        return x, float(
-            storable(power, x._a.dtype)
-        )  # the derivative takes it as it is; the body rounds it
+        return x, float(storable(power, x._a.dtype))  # the derivative takes it as it is; the body rounds it
     if isinstance(x, Tensor) and power.__class__ is int and x._a.dtype.kind in "iu":
         storable(power, x._a.dtype)
     return x, y
@@ -512,9 +496,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     Args:
         exponent: a number or a tensor.
     """
-    of = (
-        exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)
-    )
+    of = exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)
     needed = dtypes.complex128 if of or self.dtype.is_complex else dtypes.float64
     if self.dtype is not needed:
         raise RuntimeError(

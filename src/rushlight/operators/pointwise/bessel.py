@@ -288,14 +288,10 @@ def _title(name: str) -> str:
     """`shifted_chebyshev_polynomial_t` as a sentence."""
     *family, kind = name.split("_")
     words = " ".join([w if w in ("shifted", "polynomial") else w.capitalize() for w in family])
-    return (
-        f"The {words} {kind.capitalize()} of degree `other` at `input`; it has no derivative here."
-    )
+    return f"The {words} {kind.capitalize()} of degree `other` at `input`; it has no derivative here."
 
 
-def _polynomial(
-    name: str, first: Callable[[Any], Any], step: Step, at_half: str, shifted: bool = False
-) -> Any:
+def _polynomial(name: str, first: Callable[[Any], Any], step: Step, at_half: str, shifted: bool = False) -> Any:
     """A family by its recurrence: `step(k, x, p, q)` is p(k + 1) from p = p(k), q = p(k - 1).
 
     `at_half` is what its member of degree 2 is at 0.5, for the example.
@@ -337,14 +333,8 @@ for _kind, (_first, _plain, _shifted) in _KINDS.items():
 _polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q), "-1.")
 _polynomial("hermite_polynomial_he", lambda x: x + 0.0, lambda k, x, p, q: x * p - k * q, "-0.7500")
 _polynomial(
-    "laguerre_polynomial_l",
-    lambda x: 1 - x,
-    lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1),
-    "0.1250",
+    "laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1), "0.1250"
 )
 _polynomial(
-    "legendre_polynomial_p",
-    lambda x: x + 0.0,
-    lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1),
-    "-0.1250",
+    "legendre_polynomial_p", lambda x: x + 0.0, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1), "-0.1250"
 )

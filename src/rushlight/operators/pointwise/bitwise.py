@@ -59,9 +59,7 @@ bitwise_not = unary(
 
 def _invert(self: Tensor) -> Tensor:
     if self._a.dtype.kind not in "biu":
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not.op(self)
 
 

@@ -18,14 +18,7 @@ from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import FOREIGN, PARTS, TRACED, here
-from ..made_of.guards import (
-    invalid_arguments,
-    not_a_tensor,
-    passing,
-    tensors_only,
-    title,
-    unsupported,
-)
+from ..made_of.guards import invalid_arguments, not_a_tensor, passing, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
 
@@ -90,9 +83,9 @@ def _logical(name: str, text: str, which: str, onnx: str, example: tuple[str, st
 
 
 _TRUE, _BOTH = "[True, True]", "[True, False]"
-logical_and = _logical("logical_and", "truth(x) and truth(y)", "both are", "And", (_TRUE, _BOTH, "[ True, False]"))  # fmt: skip
+logical_and = _logical("logical_and", "truth(x) and truth(y)", "both are", "And", (_TRUE, _BOTH, "[ True, False]"))
 logical_or = _logical("logical_or", "truth(x) or truth(y)", "at least one is", "Or", (_BOTH, "[False, False]", "[ True, False]"))  # fmt: skip
-logical_xor = _logical("logical_xor", "truth(x) != truth(y)", "exactly one is", "Xor", (_TRUE, _BOTH, "[False,  True]"))  # fmt: skip
+logical_xor = _logical("logical_xor", "truth(x) != truth(y)", "exactly one is", "Xor", (_TRUE, _BOTH, "[False,  True]"))
 logical_not = unary(
     "logical_not",
     ufunc1("logical_not"),
@@ -156,10 +149,7 @@ isfinite = _ask(
     _ask_floats("isfinite", True),
     "Where the element is neither infinite nor nan.",
     point=Point("x", "isfinite(x)", iub="True", c="isfinite(x.re) and isfinite(x.im)", out="bool"),
-    example=(
-        "torch.tensor([1.0, torch.inf, torch.nan]).isfinite()",
-        "tensor([ True, False, False])",
-    ),
+    example=("torch.tensor([1.0, torch.inf, torch.nan]).isfinite()", "tensor([ True, False, False])"),
     facts=Facts(onnx="isfinite"),
 )
 isposinf = _one_infinity(
@@ -190,9 +180,7 @@ isreal = _ask(
 # -- closeness ----------------------------------------------------------------------------------
 
 
-def _isclose_body(
-    xp: ArrayModule, x: Array, y: Array, *, rtol: float, atol: float, equal_nan: bool
-) -> Any:
+def _isclose_body(xp: ArrayModule, x: Array, y: Array, *, rtol: float, atol: float, equal_nan: bool) -> Any:
     close = x == y
     if equal_nan and x.dtype.kind in "fcV":
         close = close | ((x != x) & (y != y))
@@ -221,9 +209,7 @@ _isclose = Op(
 
 
 @public()
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where two tensors differ little: `|input - other| <= atol + rtol * |other|`.
 
     Args:
@@ -242,9 +228,7 @@ def isclose(
 
 
 @public()
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """As `isclose`, of all elements together: True or False."""
     return bool(_closeness("allclose", input, other, rtol, atol, equal_nan).all())
 
@@ -257,9 +241,7 @@ def _closeness(name: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
         raise RuntimeError(f"{title(x.dtype)} did not match {title(y.dtype)}")
     if rtol < 0 or atol < 0:
         which = "rtol" if rtol < 0 else "atol"
-        raise RuntimeError(
-            f"{which} must be greater than or equal to zero, but got {min(rtol, atol)}"
-        )
+        raise RuntimeError(f"{which} must be greater than or equal to zero, but got {min(rtol, atol)}")
     broadcast_shapes(x._a.shape, y._a.shape)
     return _isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
@@ -336,9 +318,8 @@ _isin = Op(_isin_body, "isin", meta=lambda x, y, *, invert: (x.shape, np.dtype(b
 
 @public("torch")
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False,
-    out: Any = None,
-) -> Tensor:  # fmt: skip
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Any = None
+) -> Tensor:
     """Where an element is one of those in another tensor.
 
     Args:

@@ -78,10 +78,7 @@ def _as_complex_body(xp: ArrayModule, x: Array) -> Any:
 _view_as_real = Op(_as_real_body, "view_as_real", view=True, facts=Facts(vmap="as_it_is"))
 _view_as_real.derivative(x=lambda g: _view_as_complex(g.contiguous()))
 _view_as_complex: Any = Op(
-    _as_complex_body,
-    "view_as_complex",
-    view=True,
-    facts=Facts(vmap="as_it_is", autocast={"cpu": "float32"}),
+    _as_complex_body, "view_as_complex", view=True, facts=Facts(vmap="as_it_is", autocast={"cpu": "float32"})
 )
 _view_as_complex.derivative(x=lambda g: _view_as_real(g))
 
@@ -117,9 +114,7 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"tensor of scalar type: {title(input.dtype)}"
         )
     if a.dtype.itemsize == 2:
-        raise RuntimeError(
-            "view_as_complex: there is no half-precision complex dtype; call .float()"
-        )
+        raise RuntimeError("view_as_complex: there is no half-precision complex dtype; call .float()")
     if a.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
@@ -214,9 +209,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:  # noqa: A0
 
 # -- conjugates and angles ----------------------------------------------------------------------
 
-_conj = Op(
-    lambda xp, x: xp.conjugate(x), "conj", point=Point("x", fiub="x", c="cconj(x)"), meta=same_meta
-)
+_conj = Op(lambda xp, x: xp.conjugate(x), "conj", point=Point("x", fiub="x", c="cconj(x)"), meta=same_meta)
 _conj.derivative(x=lambda g: conj(g))
 
 
@@ -293,9 +286,7 @@ def _angle_dx(g: Tensor, x: Tensor) -> Tensor:
 _angle = Op(
     _angle_body,
     "angle",
-    point=Point(
-        "x", "x if x != x else 3.14159265358979323846 if x < 0 else 0", c="carg(x)", out="real"
-    ),
+    point=Point("x", "x if x != x else 3.14159265358979323846 if x < 0 else 0", c="carg(x)", out="real"),
     rule=promote_unary_float,
     meta=_real_meta,
 )
@@ -360,9 +351,7 @@ def adjoint(self: Tensor) -> Tensor:
                 [2.-0.j, 4.-0.j]])
     """
     if self._a.ndim == 1:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return conj(self.transpose(-2, -1) if self._a.ndim else self)
 
 
@@ -393,9 +382,7 @@ def _h(self: Tensor) -> Tensor:
                 [2.-0.j]])
     """
     if self._a.ndim not in (0, 2):
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor."
-        )
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor.")
     return self.conj() if self._a.ndim == 0 else adjoint(self)
 
 
@@ -410,9 +397,7 @@ def _mh(self: Tensor) -> Tensor:
         torch.Size([5, 3, 2])
     """
     if self._a.ndim == 1:
-        raise RuntimeError(
-            "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
+        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return self.conj() if self._a.ndim == 0 else adjoint(self)
 
 

@@ -12,9 +12,7 @@ from ...base.signatures import plainly
 from ...core.tensor import Tensor
 
 
-def number_first(
-    fn: Callable[..., Tensor], names: tuple[str, ...], tensors: int, given: tuple, out: Any
-) -> Tensor:
+def number_first(fn: Callable[..., Tensor], names: tuple[str, ...], tensors: int, given: tuple, out: Any) -> Tensor:
     """`fn` as it is written today: the numbers by name, behind the tensors.
 
     `torch.addmm` has its first number before `input`, a method has it behind; the last `tensors` of what is
@@ -27,13 +25,9 @@ def number_first(
     scalar = all(not isinstance(n, Tensor) or not n._a.ndim for n in numbers)
     if not fits or not scalar or not all(isinstance(t, Tensor) for t in last):
         if all(isinstance(t, Tensor) for t in given[: tensors + 1]):
-            raise TypeError(
-                f"{fn.__name__}() takes {tensors + 1} positional arguments but {len(given)} were given"
-            )
+            raise TypeError(f"{fn.__name__}() takes {tensors + 1} positional arguments but {len(given)} were given")
         kinds = ", ".join("Tensor" if isinstance(a, Tensor) else type(a).__name__ for a in given)
-        raise TypeError(
-            f"{fn.__name__}() received an invalid combination of arguments - got ({kinds})"
-        )
+        raise TypeError(f"{fn.__name__}() received an invalid combination of arguments - got ({kinds})")
     _warn(fn.__name__, names[: len(numbers)])
     return fn(front[at], *last, **dict(zip(names, numbers)), out=out)
 
@@ -58,6 +52,5 @@ def _warn(name: str, names: tuple[str, ...]) -> None:
         _once().append(True)
         told = ", ".join(f"{n}=..." for n in names)
         warnings.warn(
-            f"This overload of {name} is deprecated: numbers come behind the tensors, by name: {told}",
-            stacklevel=4,
+            f"This overload of {name} is deprecated: numbers come behind the tensors, by name: {told}", stacklevel=4
         )

@@ -130,9 +130,7 @@ nextafter = binary(
 
 
 def _ldexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
-    exponents = xp.clip(
-        y.astype(xp.int64), -20_000, 20_000
-    )  # more makes no difference to any dtype
+    exponents = xp.clip(y.astype(xp.int64), -20_000, 20_000)  # more makes no difference to any dtype
     return xp.ldexp(x, exponents.astype(xp.int32))
 
 

@@ -36,7 +36,7 @@ def _rounding(name: str, doc: str, ufunc: str = "", onnx: str = "", **options: A
         x = inputs[0]
         if isinstance(x, Tensor) and x._a.dtype.kind in "bc":
             complex_input = x._a.dtype.kind == "c" and name != "round"
-            raise NotImplementedError(message) if complex_input else unsupported(f"{name}_vml_cpu", x.dtype)  # fmt: skip
+            raise NotImplementedError(message) if complex_input else unsupported(f"{name}_vml_cpu", x.dtype)
         return inputs
 
     return unary(
@@ -140,9 +140,8 @@ _nan_to_num.derivative(x=lambda g, x: g.masked_fill(~x.isfinite(), 0))
 
 @public(inplace=True)
 def nan_to_num(
-    input: Tensor, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None,
-    *, out: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None, *, out: Any = None
+) -> Tensor:
     """nan and infinities replaced by numbers.
 
     Args:

@@ -16,14 +16,7 @@ from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.point import Point
-from ..made_of.guards import (
-    FLOATS,
-    invalid_arguments,
-    not_a_tensor,
-    only_for,
-    title,
-    unsupported,
-)
+from ..made_of.guards import FLOATS, invalid_arguments, not_a_tensor, only_for, title, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote, promote_many, result_dtype
@@ -89,8 +82,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     if kind.kind != "b":
         if kind != np.uint8:
             raise RuntimeError(
-                "where expected condition to be a boolean tensor, but got a tensor with dtype "
-                f"{title(condition.dtype)}"
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {title(condition.dtype)}"
             )
         condition = condition.bool()
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
@@ -147,8 +139,7 @@ _masked_fill = Op(
     meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype), facts=Facts(layout="plain", onnx="masked_fill", aten="masked_fill compared"),
 )  # fmt: skip
 _masked_fill.derivative(
-    x=lambda g, mask: _masked_fill(g, mask, 0),
-    value=lambda g, mask: _where(mask, g, 0.0, to=g.dtype),
+    x=lambda g, mask: _masked_fill(g, mask, 0), value=lambda g, mask: _where(mask, g, 0.0, to=g.dtype)
 )
 
 
@@ -168,9 +159,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if not isinstance(mask, Tensor):
         raise not_a_tensor("masked_fill", "mask", 1, mask)
     if mask._a.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
-        )
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     _shapes_fit(input, mask)
     if isinstance(value, Tensor):
         if value._a.ndim:
@@ -179,9 +168,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f"{value._a.ndim} dimension(s)."
             )
         if value._a.dtype.kind == "c" and input._a.dtype.kind != "c":
-            raise RuntimeError(
-                f"value cannot be converted to type {c_name(input.dtype)} without overflow"
-            )
+            raise RuntimeError(f"value cannot be converted to type {c_name(input.dtype)} without overflow")
         value = cast_to(value, input.dtype)
     elif not hasattr(value, "__float__") and not isinstance(value, complex):
         raise TypeError(
@@ -273,9 +260,7 @@ _inside = Op(
     meta=lambda dy, x, low, high: (dy.shape, dy.dtype), facts=Facts(aten="clamp_backward"),
 )  # fmt: skip
 _inside.derivative(dy=lambda g, x, low, high: _inside(g, x, low, high))
-_clamp.derivative(
-    x=lambda g, x, low, high: _inside(g, x, low, high), low=_clamp_low, high=_clamp_high
-)
+_clamp.derivative(x=lambda g, x, low, high: _inside(g, x, low, high), low=_clamp_low, high=_clamp_high)
 
 
 def _clamped(x: Tensor, low: Any, high: Any, out: Any) -> Tensor:
@@ -341,9 +326,7 @@ def _threshold_dx(g: Tensor, x: Tensor, threshold: float) -> Tensor:
 _threshold = Op(
     _threshold_body,
     "threshold",
-    point=Point(
-        "x | threshold value", all="value if x <= threshold else x", cost="CHEAP", by_hand=True
-    ),
+    point=Point("x | threshold value", all="value if x <= threshold else x", cost="CHEAP", by_hand=True),
     meta=same_meta,
     facts=Facts(onnx="threshold"),
 )
@@ -363,9 +346,7 @@ def _apply_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @public("functional", name="threshold")
-def _functional_threshold(
-    input: Tensor, threshold: float, value: float, inplace: bool = False
-) -> Tensor:
+def _functional_threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Keep elements above a threshold and put a value in place of the others.
 
     Args:
@@ -436,9 +417,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     if isinstance(weight, Tensor) and weight._a.dtype != input._a.dtype:
         if weight._a.ndim:
-            raise RuntimeError(
-                f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}"
-            )
+            raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
         weight = cast_to(weight, input.dtype)
     if input._a.dtype.kind not in FLOATS + "c":
         raise unsupported("lerp_kernel_scalar", input.dtype)
@@ -490,11 +469,7 @@ _addcmul = Op(
     meta=_three_meta,
     facts=Facts(autocast={"cuda": "widest"}, onnx="addc"),
 )
-_addcmul.derivative(
-    x=lambda g: g,
-    a=lambda g, b, value: g * conj(b * value),
-    b=lambda g, a, value: g * conj(a * value),
-)
+_addcmul.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(b * value), b=lambda g, a, value: g * conj(a * value))
 _addcdiv = Op(
     _addcdiv_body,
     "addcdiv",
@@ -515,9 +490,7 @@ def _check_three(name: str, x: Any, a: Any, b: Any) -> None:
 
 @public(inplace=True)
 @also_number_first
-def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None
-) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None) -> Tensor:
     """`input + value * tensor1 * tensor2`, element by element.
 
     Args:
@@ -544,9 +517,7 @@ def addcmul(
 
 @public(inplace=True)
 @also_number_first
-def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None
-) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None) -> Tensor:
     """`input + value * tensor1 / tensor2`, element by element.
 
     Args:

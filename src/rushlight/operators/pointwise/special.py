@@ -197,19 +197,13 @@ gammainc = _incomplete(
     "gammainc",
     1.0,
     "The part of the gamma function's integral up to `other`: 0 at zero, 1 at infinity.",
-    example=(
-        "torch.special.gammainc(torch.tensor([2.0]), torch.tensor([1.0]))",
-        "tensor([0.2642])",
-    ),
+    example=("torch.special.gammainc(torch.tensor([2.0]), torch.tensor([1.0]))", "tensor([0.2642])"),
 )
 gammaincc = _incomplete(
     "gammaincc",
     -1.0,
     "The part of the gamma function's integral from `other` on: `1 - gammainc`.",
-    example=(
-        "torch.special.gammaincc(torch.tensor([2.0]), torch.tensor([1.0]))",
-        "tensor([0.7358])",
-    ),
+    example=("torch.special.gammaincc(torch.tensor([2.0]), torch.tensor([1.0]))", "tensor([0.7358])"),
 )
 for _name, _fn in (("igamma", gammainc), ("igammac", gammaincc)):
     public("torch", "Tensor", name=_name, inplace=True)(_fn)
@@ -254,9 +248,7 @@ i1e: Any = _special(
 
 def _entr_body(xp: ArrayModule, x: Array) -> Any:
     inner = -x * xp.log(xp.where(x > 0, x, xp.ones((), x.dtype)))
-    return xp.where(
-        x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner)
-    )
+    return xp.where(x < 0, xp.asarray(-math.inf, x.dtype), xp.where(x == 0, xp.zeros((), x.dtype), inner))
 
 
 entr = unary(

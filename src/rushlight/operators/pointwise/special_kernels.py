@@ -12,10 +12,7 @@ from ...base.arrays import Array, ArrayModule
 # Chebyshev coefficients, lowest first, unless a line says powers.
 
 # erf(x) = tanh(x p(x * x)) to 1.2e-7 for every x: short enough for float32 in inner loops.
-ERF_SINGLE = (
-    1.12837922, 1.02769382e-1, -1.91941033e-4, -6.20265567e-4, 8.80220919e-5, -5.76138767e-6,
-    1.48705343e-7,
-)  # fmt: skip
+ERF_SINGLE = (1.12837922, 1.02769382e-1, -1.91941033e-4, -6.20265567e-4, 8.80220919e-5, -5.76138767e-6, 1.48705343e-7)
 
 # erf(x) / x by powers of x * x, for |x| <= 1.
 ERF = (
@@ -247,9 +244,7 @@ def ndtri(xp: ArrayModule, x: Array) -> Any:
 def _stirling(xp: ArrayModule, x: Any) -> Any:
     """log(gamma(x)) for x >= 10."""
     inverse = 1 / (x * x)
-    series = _powers(
-        inverse, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(_BERNOULLI[:8])]
-    )
+    series = _powers(inverse, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(_BERNOULLI[:8])])
     return (x - 0.5) * xp.log(x) - x + 0.5 * math.log(2 * math.pi) + series / x
 
 
@@ -326,14 +321,10 @@ def zeta_double(xp: ArrayModule, s: Array, q: Array) -> Any:
     out = xp.where(q > 0, out, out + xp.where(s % 2 == 0, folded, -folded))
     out = xp.where((q <= 0) & (s != xp.floor(s)), math.nan, out)
     out = xp.where((q <= 0) & (q == floor), math.inf, out)
-    out = xp.where(
-        q == math.inf, math.nan, out
-    )  # as PyTorch's sum ends there: nothing times infinity
+    out = xp.where(q == math.inf, math.nan, out)  # as PyTorch's sum ends there: nothing times infinity
     out = xp.where(s == 1, math.inf, xp.where(s < 1, math.nan, out))
     pole = (q <= 0) & (q == floor)  # whatever s is
-    return xp.where(
-        xp.isnan(q) | (xp.isnan(s) & ~pole), math.nan, xp.where(xp.isnan(s), math.inf, out)
-    )
+    return xp.where(xp.isnan(q) | (xp.isnan(s) & ~pole), math.nan, xp.where(xp.isnan(s), math.inf, out))
 
 
 @double
@@ -371,9 +362,7 @@ def _polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
 # -- modified Bessel functions ------------------------------------------------------------------
 
 
-def _bessel(
-    xp: ArrayModule, x: Array, near: Sequence[float], far: Sequence[float], order: int
-) -> Any:
+def _bessel(xp: ArrayModule, x: Array, near: Sequence[float], far: Sequence[float], order: int) -> Any:
     """exp(-|x|) I(|x|)."""
     size = xp.abs(x)
     inner = chebyshev(xp.minimum(size, 8.0) / 4 - 1, near) * (size if order else 1.0)
@@ -466,11 +455,7 @@ def _of_large(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
     """Temme's expansion, uniform in x (1979): an error function and two terms of what is left of it."""
     mu = (x - a) / a
     near = xp.where(xp.abs(mu) < 1e-2, mu, 0.0)
-    powers = (
-        near
-        * near
-        * (1 / 2 - near * (1 / 3 - near * (1 / 4 - near * (1 / 5 - near * (1 / 6 - near / 7)))))
-    )
+    powers = near * near * (1 / 2 - near * (1 / 3 - near * (1 / 4 - near * (1 / 5 - near * (1 / 6 - near / 7)))))
     square = 2 * xp.where(xp.abs(mu) < 1e-2, powers, mu - xp.log1p(mu))
     eta = xp.copysign(xp.sqrt(square), mu)
     first = -1 / 3 + eta * (1 / 12 - eta * (2 / 135 - eta / 864))

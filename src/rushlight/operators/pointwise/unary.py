@@ -399,20 +399,14 @@ sigmoid_backward = Op(
     point=Point("dy y", "(1 - y) * y * dy", engine="dy * y * (1 - y)", cost="CHEAP"),
     meta=_slope_meta,
 )
-sigmoid_backward.derivative(
-    dy=lambda g, y: sigmoid_backward(g, conj(y)),
-    y=lambda g, dy, y: g * conj(dy * (1 - y * 2)),
-)
+sigmoid_backward.derivative(dy=lambda g, y: sigmoid_backward(g, conj(y)), y=lambda g, dy, y: g * conj(dy * (1 - y * 2)))
 tanh_backward = Op(
     _tanh_slope,
     "tanh_backward",
     point=Point("dy y", "(1 - y * y) * dy", engine="dy * (1 - y * y)", cost="CHEAP"),
     meta=_slope_meta,
 )
-tanh_backward.derivative(
-    dy=lambda g, y: tanh_backward(g, conj(y)),
-    y=lambda g, dy, y: g * conj(dy * y) * -2,
-)
+tanh_backward.derivative(dy=lambda g, y: tanh_backward(g, conj(y)), y=lambda g, dy, y: g * conj(dy * y) * -2)
 sigmoid = unary(
     "sigmoid", _sigmoid_body, point=Point("x", "sigmoid(x)", c="1 / (1 + cexp(-x))", cost="DEAR"),
     dx=lambda g, out: sigmoid_backward(g, conj(out)),
@@ -482,13 +476,7 @@ _logit = Op(
     meta=same_meta,
 )
 _logit_grad = by_reference(
-    Op(
-        _logit_slope,
-        "logit_grad",
-        meta=lambda gy, x, eps: (x.shape, x.dtype),
-        facts=Facts(vmap="pointwise"),
-    ),
-    _logit_dx,
+    Op(_logit_slope, "logit_grad", meta=lambda gy, x, eps: (x.shape, x.dtype), facts=Facts(vmap="pointwise")), _logit_dx
 )
 _logit.derivative(  # half precision rounds the ends, too
     x=lambda g, x, eps: (_logit_dx if is_half(x._a) else _logit_grad)(g, x, eps=eps)
@@ -508,7 +496,5 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
     """
     if eps is not None:
         kind = input._a.dtype
-        eps = float(
-            storable(float(eps), kind if kind.kind in "fV" else dtypes.get_default_dtype().np)
-        )
+        eps = float(storable(float(eps), kind if kind.kind in "fV" else dtypes.get_default_dtype().np))
     return into(out, _logit(input, eps=eps))

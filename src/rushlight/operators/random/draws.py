@@ -46,25 +46,17 @@ def _draw_integers(xp: ArrayModule, *, low: int, high: int, size: tuple, dtype: 
     return stream.randint(low, high, size, dtype.np)
 
 
-def _draw_permutation(
-    xp: ArrayModule, *, size: tuple, dtype: dtype, stream: Any, device: device
-) -> Any:
+def _draw_permutation(xp: ArrayModule, *, size: tuple, dtype: dtype, stream: Any, device: device) -> Any:
     return stream.randperm(size[0], dtype.np)
 
 
-def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream: RandomStream,
-                device: device) -> Any:  # fmt: skip
+def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream: RandomStream, device: device) -> Any:
     return stream.bernoulli(p, size, dtype.np)
 
 
 RANDOM = Kernel("random", _draw, meta=_size_meta, random=True, facts=Facts(aten="rand made"))
 DRAWN_OVER = Kernel(
-    "drawn_over",
-    _draw_over,
-    meta=lambda t, **attrs: t,
-    mutates=(0,),
-    random=True,
-    facts=Facts(refuses=True),
+    "drawn_over", _draw_over, meta=lambda t, **attrs: t, mutates=(0,), random=True, facts=Facts(refuses=True)
 )
 RANDINT = Kernel(
     "randint",
@@ -232,8 +224,7 @@ def normal(
                     args=(float(mean), float(std)))  # fmt: skip
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise TypeError(
-            "normal() received an invalid combination of arguments: without a Tensor among mean "
-            "and std it needs size"
+            "normal() received an invalid combination of arguments: without a Tensor among mean and std it needs size"
         )
     if isinstance(std, Tensor) and not std.is_meta:
         _refuse_negative(std)
@@ -265,9 +256,7 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
     like = mean if isinstance(mean, Tensor) else std
     shape = broadcast_shapes(*[v._a.shape for v in (mean, std) if isinstance(v, Tensor)])
     floating("normal_kernel_cpu", like.dtype)
-    unit = draw(
-        RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=()
-    )
+    unit = draw(RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=())
     given = [v for v in (mean, std) if isinstance(v, Tensor)]
     mean, std = [v.detach() if isinstance(v, Tensor) else v for v in (mean, std)]
     made = unit * std + mean
@@ -281,10 +270,7 @@ _around = Op(
     lambda xp, drawn, mean, std: drawn.copy(), "drawn_around", grad_name="NormalBackward0",
     meta=lambda drawn, mean, std: (drawn.shape, drawn.dtype),
 )  # fmt: skip
-_around.derivative(
-    mean=lambda g, mean: mean.new_zeros(mean._a.shape),
-    std=lambda g, std: std.new_zeros(std._a.shape),
-)
+_around.derivative(mean=lambda g, mean: mean.new_zeros(mean._a.shape), std=lambda g, std: std.new_zeros(std._a.shape))
 
 
 # -- integers --------------------------------------------------------------------------------------
@@ -293,13 +279,9 @@ _around.derivative(
 def check_span(low: int, high: int, d: dtype) -> None:
     """Whether there are whole numbers between two ends, and `d` holds both of them."""
     if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if d.category > dtypes.FLOATING:
-        raise RuntimeError(
-            "check_random_bounds handles only integral, floating-point and boolean types"
-        )
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if d.category == dtypes.BOOL:
         bottom, top = 0, 1
     else:
@@ -345,9 +327,7 @@ def randint(
     if size is None:
         if not given or not isinstance(given[-1], (tuple, list)):
             bad = type(given[-1]).__name__ if len(given) > 1 else "nothing"
-            raise TypeError(
-                f"randint(): argument 'size' (position 2) must be tuple of ints, not {bad}"
-            )
+            raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {bad}")
         size = given.pop()
     if high is None:
         if not given:
@@ -428,8 +408,7 @@ def randperm(
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
     size = sizes("randperm", (whole(n, "n"),))
     _check_counted(size[0], d)
-    return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout,
-                size=size, dtype=d)  # fmt: skip
+    return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout, size=size, dtype=d)
 
 
 def _check_counted(n: int, d: dtype) -> None:

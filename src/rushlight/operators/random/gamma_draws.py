@@ -99,9 +99,7 @@ def _beta_grad(xp: ArrayModule, x: Array, a: Array, total: Array) -> Any:
         return xp.exp(-b * s + (a - 1) * (log_t - xp.log(x))) * (log_t - centre)
 
     # On the side not taken the rate only has to keep the integral finite.
-    left = _integral(
-        xp, lower, xp.where(below, xp.maximum(a - (b - 1) * x / y, a / spread), total + 1)
-    )
+    left = _integral(xp, lower, xp.where(below, xp.maximum(a - (b - 1) * x / y, a / spread), total + 1))
     rate = xp.maximum(b - (a - 1) * y / x, b / spread)
     right = _integral(xp, upper, xp.where(below, total + 1, rate))
     return xp.where(small, near, xp.where(below, left, right))
@@ -133,14 +131,10 @@ def _no_second(name: str) -> Callable:
 
 
 standard_gamma_grad = Op(_standard_gamma_grad_body, "_standard_gamma_grad", broadcasts=True)
-standard_gamma_grad.derivative(
-    alpha=_no_second("_standard_gamma_grad"), x=_no_second("_standard_gamma_grad")
-)
+standard_gamma_grad.derivative(alpha=_no_second("_standard_gamma_grad"), x=_no_second("_standard_gamma_grad"))
 dirichlet_grad = Op(_dirichlet_grad_body, "_dirichlet_grad", broadcasts=True)
 dirichlet_grad.derivative(
-    x=_no_second("_dirichlet_grad"),
-    alpha=_no_second("_dirichlet_grad"),
-    total=_no_second("_dirichlet_grad"),
+    x=_no_second("_dirichlet_grad"), alpha=_no_second("_dirichlet_grad"), total=_no_second("_dirichlet_grad")
 )
 
 
@@ -162,11 +156,7 @@ def _like_alpha(alpha: Array, *, stream: RandomStream) -> tuple:
 
 
 _gamma = Op(
-    _gamma_body,
-    "_standard_gamma",
-    meta=_like_alpha,
-    grad_name="StandardGammaBackward0",
-    facts=Facts(refuses=True),
+    _gamma_body, "_standard_gamma", meta=_like_alpha, grad_name="StandardGammaBackward0", facts=Facts(refuses=True)
 )
 _gamma.derivative(alpha=lambda g, alpha, out: g * standard_gamma_grad(alpha, out))
 _dirichlet = Op(_dirichlet_body, "_sample_dirichlet", meta=_like_alpha, facts=Facts(refuses=True))
@@ -219,9 +209,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
-            raise ValueError(
-                f"binomial only supports floating-point dtypes for {name}, got: {title(t.dtype)}"
-            )
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {title(t.dtype)}")
     if count.dtype != prob.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype} but expected {count.dtype}")
     return _binomial(count, prob, stream=stream_for(generator, prob.device, "binomial"))

@@ -119,13 +119,9 @@ def stream_for(generator: Any, d: device, name: str = "rand") -> Any:
     if generator is None:
         return devices.backend_of(d).stream(d)
     if not isinstance(generator, Generator):
-        raise TypeError(
-            f"{name}(): argument 'generator' must be Generator, not {type(generator).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'generator' must be Generator, not {type(generator).__name__}")
     if generator.device.type != d.type and d.type != "meta":
-        raise RuntimeError(
-            f"Expected a '{d}' device type for generator but found '{generator.device}'"
-        )
+        raise RuntimeError(f"Expected a '{d}' device type for generator but found '{generator.device}'")
     return generator.stream
 
 
@@ -211,9 +207,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @public("random")
 @contextmanager
-def fork_rng(
-    devices: Any = None, enabled: bool = True, device_type: str = "cuda", **kwargs: Any
-) -> Iterator[None]:
+def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda", **kwargs: Any) -> Iterator[None]:
     """A block after which the random numbers go on as if nothing had been drawn inside it.
 
     Args:

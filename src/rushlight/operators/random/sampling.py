@@ -30,12 +30,7 @@ def _bernoulli_body(xp: ArrayModule, p: Array, *, stream: RandomStream) -> Any:
     return stream.bernoulli(p, p.shape, p.dtype)
 
 
-_bernoulli = Op(
-    _bernoulli_body,
-    "bernoulli",
-    meta=lambda p, *, stream: (p.shape, p.dtype),
-    facts=Facts(refuses=True),
-)
+_bernoulli = Op(_bernoulli_body, "bernoulli", meta=lambda p, *, stream: (p.shape, p.dtype), facts=Facts(refuses=True))
 _bernoulli.derivative(p=lambda g: g.new_zeros(g._a.shape))
 
 
@@ -78,9 +73,7 @@ def _coins(like: Tensor, p: float, generator: Any) -> Tensor:
     return draw(COINS, generator, like.device, p=_probability(p), size=size, dtype=like.dtype)
 
 
-def _multinomial(
-    xp: ArrayModule, p: Array, *, n: int, replacement: bool, stream: RandomStream
-) -> Any:
+def _multinomial(xp: ArrayModule, p: Array, *, n: int, replacement: bool, stream: RandomStream) -> Any:
     return stream.multinomial(p, n, replacement)
 
 
@@ -94,12 +87,7 @@ MULTINOMIAL = Kernel(
 
 @public()
 def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Any = None,
-    out: Any = None,
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None
 ) -> Tensor:
     """Positions along the last dimension, drawn with the weights that stand there.
 
@@ -128,9 +116,7 @@ def multinomial(
     if whole(num_samples, "num_samples") <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input._a.shape[-1]:
-        raise RuntimeError(
-            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        )
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     attrs = {"n": num_samples, "replacement": bool(replacement),
              "stream": stream_for(generator, input.device, "multinomial")}  # fmt: skip
     cls = input._a.__class__
@@ -142,10 +128,7 @@ def _poisson_body(xp: ArrayModule, rate: Array, *, stream: RandomStream) -> Any:
 
 
 _poisson = Op(
-    _poisson_body,
-    "poisson",
-    meta=lambda rate, *, stream: (rate.shape, rate.dtype),
-    facts=Facts(refuses=True),
+    _poisson_body, "poisson", meta=lambda rate, *, stream: (rate.shape, rate.dtype), facts=Facts(refuses=True)
 )
 _poisson.derivative(rate=lambda g: g.new_zeros(g._a.shape))
 
@@ -241,9 +224,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
             f"to={high:g} and from={low:g}"
         )
     if low > high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
-        )
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     return _fill(self, RANDOM, generator, kind="uniform", args=(float(low), float(high)))
 
 

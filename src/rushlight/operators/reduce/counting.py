@@ -46,18 +46,11 @@ def _histc_body(xp: ArrayModule, x: Array, *, bins: int, low: float, high: float
     return counts[:bins].astype(x.dtype)
 
 
-_histc = Op(
-    _histc_body,
-    "histc",
-    meta=lambda x, *, bins, low, high: ((bins,), x.dtype),
-    facts=Facts(refuses=True),
-)
+_histc = Op(_histc_body, "histc", meta=lambda x, *, bins, low, high: ((bins,), x.dtype), facts=Facts(refuses=True))
 
 
 @public()
-def histc(
-    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
-) -> Tensor:
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None) -> Tensor:
     """How many elements fall into each of some bins of equal width.
 
     Args:
@@ -91,9 +84,7 @@ def _check_bins(bins: int) -> None:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
-def _histogram_body(
-    xp: ArrayModule, x: Array, edges: Array, weight: Array | None, *, density: bool
-) -> Any:
+def _histogram_body(xp: ArrayModule, x: Array, edges: Array, weight: Array | None, *, density: bool) -> Any:
     flat = x.reshape(-1)
     bins = edges.size - 1
     inside = (flat >= edges[0]) & (flat <= edges[-1])
@@ -125,10 +116,7 @@ def _edges_body(xp: ArrayModule, x: Array, *, bins: int, low: Any, high: Any) ->
 
 
 histogram_edges = Op(
-    _edges_body,
-    "histogram_edges",
-    meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype),
-    facts=Facts(refuses=True),
+    _edges_body, "histogram_edges", meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype), facts=Facts(refuses=True)
 )
 
 
@@ -139,13 +127,7 @@ _HISTOGRAM = named("histogram", "hist", "bin_edges")
 
 @public()
 def histogram(
-    input: Tensor,
-    bins: Any,
-    *,
-    range: Any = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-    out: Any = None,
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False, out: Any = None
 ) -> Any:
     """How many elements fall into each bin, and the edges of the bins.
 
@@ -217,9 +199,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 # -- places in a sorted sequence ----------------------------------------------------------------
 
 
-def _searchsorted_body(
-    xp: ArrayModule, seq: Array, values: Array, *, right: bool, narrow: bool
-) -> Any:
+def _searchsorted_body(xp: ArrayModule, seq: Array, values: Array, *, right: bool, narrow: bool) -> Any:
     seq, values = widen(xp, seq), widen(xp, values)  # NumPy does not order bfloat16
     if seq.ndim == 1 and _is_ordered(xp, seq):
         found = xp.searchsorted(seq, values, side="right" if right else "left")
@@ -254,10 +234,7 @@ def _search_rows(xp: ArrayModule, seq: Array, values: Array, right: bool) -> Any
 _searchsorted = Op(
     _searchsorted_body,
     "searchsorted",
-    meta=lambda seq, values, *, right, narrow: (
-        values.shape,
-        np.dtype(np.int32 if narrow else np.int64),
-    ),
+    meta=lambda seq, values, *, right, narrow: (values.shape, np.dtype(np.int32 if narrow else np.int64)),
     facts=Facts(refuses=True, vmap="searchsorted"),
 )
 
@@ -288,13 +265,10 @@ def searchsorted(
         tensor([1, 2])
     """
     if side not in (None, "left", "right"):
-        raise RuntimeError(
-            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
-        )
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
         raise RuntimeError(
-            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
-            "while right was True"
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
     a = sorted_sequence._a.shape
     if not isinstance(input, Tensor):
@@ -341,9 +315,7 @@ def bucketize(
         tensor([0, 1, 2])
     """
     if boundaries._a.ndim != 1:
-        raise RuntimeError(
-            f"boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
-        )
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
@@ -360,17 +332,13 @@ def _no_gradient(name: str) -> Any:
 def _unique_body(xp: ArrayModule, x: Array, *, dim: Any) -> tuple:
     key = widen(xp, x)
     options: dict[str, Any] = {"return_inverse": True, "return_counts": True, "equal_nan": False}
-    values, inverse, counts = xp.unique(
-        key if dim is not None else key.reshape(-1), axis=dim, **options
-    )
+    values, inverse, counts = xp.unique(key if dim is not None else key.reshape(-1), axis=dim, **options)
     shape = x.shape if dim is None else (-1,)
     values = xp.ascontiguousarray(values.astype(x.dtype, copy=False))
     return values, inverse.reshape(shape), counts
 
 
-_unique = Op(
-    _unique_body, "unique", grad_name="Unique2Backward0", facts=Facts(shape_by_values=True)
-)
+_unique = Op(_unique_body, "unique", grad_name="Unique2Backward0", facts=Facts(shape_by_values=True))
 _unique.derivative(x=_no_gradient("_unique2"))
 
 
@@ -402,9 +370,7 @@ def unique(
 def _check_slices(x: Tensor, dim: int | None) -> None:
     """Whether slices along a dim have elements that can be compared."""
     if dim is not None and 0 in x._a.shape[:dim] + x._a.shape[dim + 1 :]:
-        raise RuntimeError(
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
-        )
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
 def _chosen(found: tuple, inverse: bool, counts: bool) -> Any:
@@ -424,19 +390,14 @@ def _unique_consecutive_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
 
 
 _unique_consecutive = Op(
-    _unique_consecutive_body,
-    "unique_consecutive",
-    facts=Facts(shape_by_values=True, layout="columns"),
+    _unique_consecutive_body, "unique_consecutive", facts=Facts(shape_by_values=True, layout="columns")
 )
 _unique_consecutive.derivative(x=_no_gradient("unique_consecutive"))
 
 
 @public()
 def unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Runs of equal elements cut down to their first one.
 

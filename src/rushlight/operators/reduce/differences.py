@@ -143,9 +143,7 @@ def _spacings(x: Tensor, spacing: Any, dims: list[int], given: bool) -> list[Any
 
 
 @public("torch")
-def gradient(
-    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
-) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The slope of a sampled function, one tensor per dimension, by differences of the neighbours on both sides.
 
     Args:
@@ -167,9 +165,7 @@ def gradient(
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     spaces = _spacings(input, spacing, dims, given)
     if any(input._a.shape[d] <= edge_order for d in dims):
-        raise RuntimeError(
-            "torch.gradient expected each dimension size to be at least edge_order+1"
-        )
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     if input._a.dtype.kind in "biu":
         input = cast_to(input, dtypes.get_default_dtype())
     return tuple([_gradient_along(input, d, h, edge_order) for d, h in zip(dims, spaces)])
@@ -207,9 +203,7 @@ def _gradient_between(x: Tensor, dim: int, points: Tensor, order: int) -> Tensor
         return (x.narrow(dim, at + 1, 1) - x.narrow(dim, at, 1)) / step
 
     both = after + before
-    inner = weighed(
-        0, n - 2, -after / (before * both), (after - before) / (before * after), before / (after * both)
-    )  # fmt: skip
+    inner = weighed(0, n - 2, -after / (before * both), (after - before) / (before * after), before / (after * both))
     if order == 1:
         return cat([apart(0), inner, apart(n - 2)], dim)
     d, e = before.narrow(0, 0, 1), after.narrow(0, 0, 1)

@@ -49,13 +49,7 @@ def _extreme(
     def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
-    facts = Facts(
-        vmap="reduction",
-        layout=layout,
-        onnx=f"reduce Reduce{method.capitalize()}",
-        aten=aten,
-        family=family,
-    )
+    facts = Facts(vmap="reduction", layout=layout, onnx=f"reduce Reduce{method.capitalize()}", aten=aten, family=family)
     made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name, facts=facts)
     made.derivative(x=lambda g, x, out, dim, keepdim: dx(g, x, out, dim, keepdim))
     return made
@@ -127,9 +121,7 @@ _AMINMAX = named("aminmax", "min", "max")
 
 @public()
 @numpy_names
-def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
-) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest elements over a dimension, or of all.
 
     Args:
@@ -142,8 +134,7 @@ def aminmax(
     """
     if dim is None and not input._a.size:
         raise RuntimeError(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
-            "identity."
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     low = _over(_amin, input, dim, keepdim, "aminmax")
     high = _over(_amax, input, dim, keepdim, "aminmax")
@@ -189,9 +180,7 @@ _max_dim, _min_dim = _pick("max"), _pick("min")
 _PAIRS = {name: named(name, "values", "indices") for name in ("max", "min")}
 
 
-def _call_form(
-    name: str, op: Op, whole: Op, pairwise: str, x: Tensor, dim: Any, keepdim: bool, out: Any
-) -> Any:
+def _call_form(name: str, op: Op, whole: Op, pairwise: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
     """The three meanings of max and min; the second argument decides which one is meant."""
     if dim is None:
         return into(out, _over(whole, x, None, False, name))
@@ -213,9 +202,7 @@ def _extreme_function(op: Op, whole: Op, pairwise: str, words: str, example: str
     """`max` or `min`."""
     name = whole.name
 
-    def extreme(
-        input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
-    ) -> Any:
+    def extreme(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None) -> Any:
         second = other if dim is None else dim
         return _call_form(name, op, whole, pairwise, input, second, keepdim, out)
 
@@ -275,9 +262,7 @@ def _where(method: str) -> Op:
         body,
         method,
         meta=meta,
-        facts=Facts(
-            range=_place_range, vmap="position", aten=f"{method} reduced default", onnx="arg"
-        ),
+        facts=Facts(range=_place_range, vmap="position", aten=f"{method} reduced default", onnx="arg"),
     )
 
 
@@ -297,9 +282,7 @@ def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
         dim = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
         check_filled(x, (dim,), f"{name}()")
     elif not x._a.size:
-        raise IndexError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-        )
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     return op(x, dim=dim, keepdim=keepdim)
 
 
@@ -308,9 +291,8 @@ def _place_function(op: Op, word: str, example: str) -> None:
     name = op.name
 
     def place(
-        input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
-        axis: Any = None,
-    ) -> Tensor:  # fmt: skip
+        input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, axis: Any = None
+    ) -> Tensor:
         return into_same(out, _locate(op, input, one_of(name, dim, axis), keepdim))
 
     place.__name__ = place.__qualname__ = name

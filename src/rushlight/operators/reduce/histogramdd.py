@@ -18,8 +18,8 @@ _HISTOGRAMDD = named("histogramdd", "hist", "bin_edges")
 
 @public("torch")
 def histogramdd(
-    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False,
-) -> Any:  # fmt: skip
+    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """How many points fall into each cell of a grid, and the edges of the grid's lines.
 
     Args:
@@ -63,9 +63,7 @@ def histogramdd(
 def _edges_of(points: Tensor, bins: Any, ends: Any, n: int) -> tuple[Tensor, ...]:
     many = isinstance(bins, Sequence)
     if many and len(bins) != n:
-        raise RuntimeError(
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
-        )
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if many and all(isinstance(b, Tensor) for b in bins):
         return tuple(bins)
     if ends is not None and len(ends) != 2 * n:
@@ -76,14 +74,10 @@ def _edges_of(points: Tensor, bins: Any, ends: Any, n: int) -> tuple[Tensor, ...
     lines = []
     for d, count in enumerate(bins if many else [bins] * n):
         if whole(count, "bins") <= 0:
-            raise RuntimeError(
-                f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}"
-            )
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
         low, high = (None, None) if ends is None else map(float, ends[2 * d : 2 * d + 2])
         if low is not None and high is not None and high < low:
-            raise RuntimeError(
-                f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not valid"
-            )
+            raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not valid")
         lines.append(histogram_edges(points[:, d], bins=count, low=low, high=high))
     return tuple(lines)
 

@@ -24,8 +24,7 @@ def _check_quantile(name: str, x: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
-            f"got {interpolation}"
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:

@@ -120,9 +120,7 @@ def _shift_body(xp: ArrayModule, x: Array, *, dim: int, by: int, fill: Any) -> A
     return out
 
 
-_shift = Op(
-    _shift_body, "shift", moves_only=True, meta=same_meta, facts=Facts(vmap="along", aten="")
-)
+_shift = Op(_shift_body, "shift", moves_only=True, meta=same_meta, facts=Facts(vmap="along", aten=""))
 _shift.derivative(x=lambda g, dim, by: _shift(g, dim=dim, by=-by, fill=0))
 
 
@@ -145,10 +143,7 @@ def _linear_scan_body(xp: ArrayModule, a: Array, b: Array, *, dim: int, reverse:
 
 # h[k] = a[k] * h[k-1] + b[k], from 0 on; with `reverse` from the end. Its derivative is one again.
 linear_scan = Op(
-    _linear_scan_body,
-    "linear_scan",
-    meta=lambda a, b, *, dim, reverse: (b.shape, b.dtype),
-    facts=Facts(vmap="along"),
+    _linear_scan_body, "linear_scan", meta=lambda a, b, *, dim, reverse: (b.shape, b.dtype), facts=Facts(vmap="along")
 )
 
 
@@ -178,9 +173,7 @@ def _running_function(op: Op, what: str, example: str) -> Callable[..., Tensor]:
 
 
 cumsum = _running_function(_cumsum, "sum", "[1, 2, 3]).cumsum(0)\n        tensor([1, 3, 6])")
-cumprod = _running_function(
-    _cumprod, "product", "[1, 2, 3, 4]).cumprod(0)\n        tensor([ 1,  2,  6, 24])"
-)
+cumprod = _running_function(_cumprod, "product", "[1, 2, 3, 4]).cumprod(0)\n        tensor([ 1,  2,  6, 24])")
 
 
 def product_of_others(x: Tensor, dim: int) -> Tensor:

@@ -52,9 +52,7 @@ def _pair_meta(x: Shaped, **attrs: Any) -> list:
     return [(x.shape, x.dtype), (x.shape, np.dtype(np.int64))]
 
 
-_sort = Op(
-    _sort_body, "sort", meta=_pair_meta, facts=Facts(vmap="along", layout="first", onnx="topk")
-)
+_sort = Op(_sort_body, "sort", meta=_pair_meta, facts=Facts(vmap="along", layout="first", onnx="topk"))
 _sort.backward(_send_back)
 _SORT = named("sort", "values", "indices")
 
@@ -66,14 +64,7 @@ def _no_complex(x: Tensor) -> None:
 
 @public()
 @numpy_names
-def sort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    stable: bool = False,
-    *,
-    out: Any = None,
-) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
     """The elements in order along a dimension, and where each one was.
 
     Args:
@@ -93,14 +84,7 @@ def sort(
 
 @public()
 @numpy_names
-def argsort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    stable: bool = False,
-    *,
-    out: Any = None,
-) -> Tensor:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Tensor:
     """As `sort`: the positions alone."""
     return into_same(out, sort(input.detach(), dim, descending, stable)[1])
 
@@ -151,15 +135,7 @@ _TOPK = named("topk", "values", "indices")
 
 @public()
 @numpy_names
-def topk(
-    input: Tensor,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-    *,
-    out: Any = None,
-) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The largest elements along a dimension, in order, and where they are.
 
     Args:
@@ -203,9 +179,7 @@ _KTHVALUE = named("kthvalue", "values", "indices")
 
 @public()
 @numpy_names
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
-) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The `k`-th smallest element along a dimension, and where it is.
 
     Args:

@@ -61,24 +61,16 @@ def _var_dx(g: Tensor, x: Tensor, correction: float, dim: Dims, keepdim: bool) -
     return keep(g, shape, dim, keepdim) * (x - mean(x, dim, True)) * scale
 
 
-def _std_dx(
-    g: Tensor, x: Tensor, out: Tensor, correction: float, dim: Dims, keepdim: bool
-) -> Tensor:
+def _std_dx(g: Tensor, x: Tensor, out: Tensor, correction: float, dim: Dims, keepdim: bool) -> Tensor:
     to_var = (g / (out * 2.0)).masked_fill(out == 0, 0.0)
     return _var_dx(to_var, x, correction, dim, keepdim)
 
 
 _var = Op(
-    _var_body,
-    "var",
-    meta=_var_meta,
-    facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="var spread"),
+    _var_body, "var", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="var spread")
 ).derivative(x=_var_dx)
 _std = Op(
-    _std_body,
-    "std",
-    meta=_var_meta,
-    facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="std spread"),
+    _std_body, "std", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="std spread")
 ).derivative(x=_std_dx)
 
 
@@ -187,15 +179,11 @@ def _median_name(number: int) -> Callable[[dict], str]:
     return lambda attrs: f"{'Nanmedian' if attrs['ignore_nan'] else 'Median'}Backward{number}"
 
 
-_median = Op(
-    _median_body, "median", meta=lambda x, *, ignore_nan: ((), x.dtype), grad_name=_median_name(0)
-)
+_median = Op(_median_body, "median", meta=lambda x, *, ignore_nan: ((), x.dtype), grad_name=_median_name(0))
 _median.derivative(x=lambda g, x, out: share_evenly(g, x, out, None, False))
 
 
-def _median_dim_body(
-    xp: ArrayModule, x: Array, *, dim: int, keepdim: bool, ignore_nan: bool
-) -> tuple:
+def _median_dim_body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool, ignore_nan: bool) -> tuple:
     if x.ndim == 0:
         return x.copy(), xp.zeros((), xp.int64)
     key = widen(xp, x)
@@ -274,9 +262,7 @@ def _mode_body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool) -> tuple:
     ordered = xp.take_along_axis(x, order, axis=dim)
     at = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
     fresh = xp.ones(x.shape, bool)  # where a run of equal values begins
-    fresh[along(dim, slice(1, None))] = (
-        ordered[along(dim, slice(1, None))] != ordered[along(dim, slice(None, -1))]
-    )
+    fresh[along(dim, slice(1, None))] = ordered[along(dim, slice(1, None))] != ordered[along(dim, slice(None, -1))]
     start = doubling(xp.where(fresh, at, 0), dim, xp.maximum)
     longest = xp.expand_dims((at - start).argmax(axis=dim), dim)  # the first: the smallest value
     index = xp.take_along_axis(order, longest, axis=dim)
@@ -316,8 +302,7 @@ def _weights(given: Tensor | None, name: str, n: int, integral: bool) -> Tensor 
                            f"with {given._a.ndim} dimensions")  # fmt: skip
     if integral != (given._a.dtype.kind in "iu"):
         kind = "integral" if integral else "floating point"
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with "
-                           f"{given.dtype} dtype")  # fmt: skip
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {given.dtype} dtype")
     if given._a.size != n:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations "
                            f"in the input but got {given._a.size} != {n}")  # fmt: skip
@@ -328,11 +313,7 @@ def _weights(given: Tensor | None, name: str, n: int, integral: bool) -> Tensor 
 
 @public()
 def cov(
-    input: Tensor,
-    *,
-    correction: int = 1,
-    fweights: Tensor | None = None,
-    aweights: Tensor | None = None,
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
     """The covariance of the rows of a matrix, whose columns are observations.
 
@@ -349,8 +330,7 @@ def cov(
     whole(correction, "correction")
     if input._a.ndim > 2:
         raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input._a.ndim} dimensions"
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._a.ndim} dimensions"
         )
     if input._a.dtype.kind in "biu":
         input = cast_to(input, dtypes.get_default_dtype())

@@ -256,11 +256,7 @@ mean_op = Op(
     meta=same_dtype_meta,
     grad_name=numbered("Mean"),
     facts=Facts(
-        vmap="reduction",
-        layout="plain",
-        onnx="reduce ReduceMean",
-        aten="mean reduced dim",
-        family="reduction average",
+        vmap="reduction", layout="plain", onnx="reduce ReduceMean", aten="mean reduced dim", family="reduction average"
     ),
 )
 mean_op.derivative(x=_mean_dx)
@@ -295,11 +291,7 @@ def mean(
         dim = wrap_dims(dim, input._a.ndim)
     if dtype is not None:
         d = as_dtype(dtype)
-        if (
-            d.itemsize > input._a.itemsize
-            and input._a.size * d.itemsize > _COPY
-            and d.is_floating_point
-        ):
+        if d.itemsize > input._a.itemsize and input._a.size * d.itemsize > _COPY and d.is_floating_point:
             total = widened(sum_op, input, d, dim, keepdim or keepdims)
             return into(out, total / count(input._a.shape, dim))
         input = cast_to(input, d)
@@ -331,9 +323,7 @@ _nansum.derivative(
 
 @public()
 @numpy_names
-def nansum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
-) -> Tensor:
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum over dimensions with nan counted as 0.
 
     Example:
@@ -348,9 +338,7 @@ def nansum(
 
 @public()
 @numpy_names
-def nanmean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
-) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The mean over dimensions of the elements that are not nan.
 
     Example:
@@ -359,8 +347,7 @@ def nanmean(
     """
     if input._a.dtype.kind not in "fcV":
         raise RuntimeError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{title(input.dtype)}"
+            f"nanmean(): expected input to have floating point or complex dtype but got {title(input.dtype)}"
         )
     counted = sum(input == input, dim, keepdim)
     return into(out, nansum(input, dim, keepdim, dtype=dtype) / counted)
@@ -396,14 +383,7 @@ _prod.derivative(x=_prod_dx)
 
 @public()
 @numpy_names
-def prod(
-    input: Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Any = None,
-) -> Tensor:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The product over a dimension, or of all elements; integers multiply in int64.
 
     Args:
@@ -426,9 +406,7 @@ def prod(
 def _logsumexp_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if not x.size:
         return xp.full(result_shape(x.shape, dim, keepdim), -xp.inf, x.dtype)
-    top = x.real.max(
-        axis=dim, keepdims=True
-    )  # of complex numbers the angle stays where log puts it
+    top = x.real.max(axis=dim, keepdims=True)  # of complex numbers the angle stays where log puts it
     top = xp.where(xp.isinf(top), top.dtype.type(0), top)  # inf - inf would be nan
     total = xp.log(add_up(xp, xp.exp(x - top), dim, True)) + top
     return total if keepdim else total.reshape(result_shape(x.shape, dim, False))
@@ -468,8 +446,6 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
         tensor(1000.6932)
     """
     if dim is None:
-        raise TypeError(
-            "logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType"
-        )
+        raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
     dims = wrap_dims(dim, input._a.ndim)
     return into(out, _logsumexp(input, dim=dims, keepdim=keepdim))

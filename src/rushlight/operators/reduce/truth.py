@@ -136,9 +136,7 @@ _hash = Op(
 
 @public()
 @numpy_names
-def hash_tensor(
-    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None
-) -> Tensor:
+def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None) -> Tensor:
     """One number for all elements, or for those along dimensions: the exclusive or of their bits.
 
     Args:

@@ -50,11 +50,7 @@ _vector_norm = Op(
     meta=_vector_norm_meta,
     grad_name="LinalgVectorNormBackward0",
     facts=Facts(
-        vmap="reduction",
-        layout="plain",
-        autocast={"cuda": "float32"},
-        aten="linalg_vector_norm",
-        onnx="vector_norm",
+        vmap="reduction", layout="plain", autocast={"cuda": "float32"}, aten="linalg_vector_norm", onnx="vector_norm"
     ),
 )
 
@@ -64,9 +60,7 @@ def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdi
     shape = x._a.shape
     g, out = keep(g, shape, dim, keepdim), keep(out, shape, dim, keepdim)
     origin = out == 0
-    size_there = out.masked_fill(
-        origin, 1.0
-    )  # nobody divides by zero, nor does a derivative of this
+    size_there = out.masked_fill(origin, 1.0)  # nobody divides by zero, nor does a derivative of this
     if ord == 0:
         return x.detach().new_zeros(shape)
     if ord == 1:
@@ -83,9 +77,7 @@ def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdi
     return scaled * (g / size_there.pow(ord - 1)).masked_fill(origin, 0.0)
 
 
-def _norm_dx(
-    g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool
-) -> Tensor | None:
+def _norm_dx(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool) -> Tensor | None:
     """None of a count, as in PyTorch."""
     return None if ord == 0 else norm_slopes(g, x, out, ord, dim, keepdim)
 
@@ -96,16 +88,13 @@ _vector_norm.derivative(x=_norm_dx)
 def _check_dtype(x: Tensor, dtype: Any) -> Tensor:
     if x._a.dtype.kind not in "fcV":
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{title(x.dtype)}"
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x.dtype)}"
         )
     if dtype is None:
         return x
     d = as_dtype(dtype)
     if d.category < dtypes.FLOATING:
-        raise RuntimeError(
-            f"linalg.vector_norm: dtype should be floating point or complex, but got {title(d)}"
-        )
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {title(d)}")
     if dtypes.promote_types(x.dtype, d) is not d:
         raise RuntimeError(
             f"linalg.vector_norm: the dtype of the input ({title(x.dtype)}) should be convertible "
@@ -117,13 +106,7 @@ def _check_dtype(x: Tensor, dtype: Any) -> Tensor:
 @public("linalg")
 @numpy_names
 def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Any = None,
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """The norm of the elements along dimensions, or of all of them.
 
@@ -155,12 +138,7 @@ def vector_norm(
 
 @public("torch")
 def norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
 ) -> Tensor:
     """The length of a tensor seen as one vector, or of the vectors along dimensions; other norms by `p`.
 
@@ -184,9 +162,7 @@ def norm(
 
 
 @public("Tensor", name="norm")
-def _norm_method(
-    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Tensor:
+def _norm_method(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """As `torch.norm`."""
     return norm(self, p, dim, keepdim, dtype=dtype)
 

@@ -44,9 +44,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     if not xs:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in xs:
         if x._a.ndim > 1:
             raise RuntimeError(
@@ -173,8 +171,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for i, x in enumerate(same_dtype(list(tensors))):
         if x._a.ndim > 2:
             raise RuntimeError(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{i} has {x._a.ndim} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x._a.ndim} dimensions"
             )
         blocks.append(x.reshape(1, -1) if x._a.ndim < 2 else x)
     return _block_diag(*blocks)

@@ -24,9 +24,7 @@ def _diagonal_body(xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: i
     return out
 
 
-def _embed_body(
-    xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: int, shape: tuple
-) -> Any:
+def _embed_body(xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: int, shape: tuple) -> Any:
     out = xp.zeros(shape, x.dtype)
     _diagonal_body(xp, out, offset=offset, dim1=dim1, dim2=dim2)[...] = x
     return out
@@ -34,19 +32,12 @@ def _embed_body(
 
 _diagonal = Op(_diagonal_body, "diagonal", view=True, facts=Facts(vmap="diagonal"))
 _diag_embed = Op(
-    _embed_body,
-    "diag_embed",
-    moves_only=True,
-    meta=lambda x, *, offset, dim1, dim2, shape: (shape, x.dtype),
+    _embed_body, "diag_embed", moves_only=True, meta=lambda x, *, offset, dim1, dim2, shape: (shape, x.dtype)
 )
 _diagonal.derivative(
-    x=lambda g, x_shape, offset, dim1, dim2: _diag_embed(
-        g, offset=offset, dim1=dim1, dim2=dim2, shape=x_shape
-    )
+    x=lambda g, x_shape, offset, dim1, dim2: _diag_embed(g, offset=offset, dim1=dim1, dim2=dim2, shape=x_shape)
 )
-_diag_embed.derivative(
-    x=lambda g, offset, dim1, dim2: _diagonal(g, offset=offset, dim1=dim1, dim2=dim2)
-)
+_diag_embed.derivative(x=lambda g, offset, dim1, dim2: _diagonal(g, offset=offset, dim1=dim1, dim2=dim2))
 
 
 def _two_dims(ndim: int, dim1: int, dim2: int, name: str) -> tuple[int, int]:
@@ -200,9 +191,7 @@ def _triangle(name: str, doc: str) -> None:
     def triangle(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noqa: A002
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        most = sum(
-            input._a.shape[-2:]
-        )  # beyond it nothing changes, and nothing is too large for an index
+        most = sum(input._a.shape[-2:])  # beyond it nothing changes, and nothing is too large for an index
         diagonal = min(max(whole(diagonal, "diagonal"), -most), most)
         return into_same(out, op(input, diagonal=diagonal))
 
@@ -300,9 +289,7 @@ def _scattered(x: Tensor, part: Any, src: Tensor, name: str) -> Tensor:
 
 
 @public()
-def diagonal_scatter(
-    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:  # noqa: A002
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:  # noqa: A002
     """A copy with other values on a diagonal.
 
     Args:
@@ -367,9 +354,7 @@ def slice_scatter(
 
 
 @public()
-def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
-) -> Tensor:
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy with other values where `as_strided` would show them.
 
     Args:

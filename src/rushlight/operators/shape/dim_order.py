@@ -23,10 +23,7 @@ _transpose = Op(
     "transpose",
     view=True,
     facts=Facts(
-        vmap="transpose",
-        onnx="transpose",
-        aten="transpose ordered dim0 dim1 overload=int",
-        sparse="transposed",
+        vmap="transpose", onnx="transpose", aten="transpose ordered dim0 dim1 overload=int", sparse="transposed"
     ),
 )
 _transpose.derivative(x=lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1))
@@ -128,9 +125,7 @@ def t(input: Tensor) -> Tensor:  # noqa: A002
                 [2, 4]])
     """
     if input._a.ndim > 2:
-        raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D"
-        )
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D")
     return _t(input)
 
 
@@ -148,14 +143,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     """
     n = input._a.ndim
     src = [wrap_dim(d, n) for d in (source if isinstance(source, (tuple, list)) else [source])]
-    dst = [
-        wrap_dim(d, n)
-        for d in (destination if isinstance(destination, (tuple, list)) else [destination])
-    ]
+    dst = [wrap_dim(d, n) for d in (destination if isinstance(destination, (tuple, list)) else [destination])]
     if len(src) != len(dst):
-        first, last = (
-            list(d) if isinstance(d, (tuple, list)) else [d] for d in (source, destination)
-        )
+        first, last = (list(d) if isinstance(d, (tuple, list)) else [d] for d in (source, destination))
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({first} dims) should contain the same number of "
             f"dims as destination ({last} dims)"
@@ -196,8 +186,7 @@ def _mt(self: Tensor) -> Tensor:
         return self
     if self._a.ndim < 2:
         raise RuntimeError(
-            "tensor.mT is only supported on matrices or batches of matrices. Got "
-            f"{self._a.ndim}-D tensor."
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self._a.ndim}-D tensor."
         )
     return transpose(self, -2, -1)
 

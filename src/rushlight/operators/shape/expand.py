@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule
-from ...base.shapes import (
-    MOST_DIMS,
-    Size,
-    as_size,
-    broadcast_shapes,
-    by_name,
-    check_size,
-    wrap_dim,
-    wrap_dims,
-)
+from ...base.shapes import MOST_DIMS, Size, as_size, broadcast_shapes, by_name, check_size, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -103,12 +94,7 @@ def _expand_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     return out
 
 
-_expand = Op(
-    _expand_body,
-    "expand",
-    view=True,
-    facts=Facts(vmap="expand", onnx="expand", aten="expand ordered shape"),
-)
+_expand = Op(_expand_body, "expand", view=True, facts=Facts(vmap="expand", onnx="expand", aten="expand ordered shape"))
 _expand.derivative(x=lambda g, x_shape: g.sum_to_size(x_shape))
 
 
@@ -144,8 +130,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
         if want == -1:
             if i < lead:
                 raise RuntimeError(
-                    "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
-                    f"dimension {i}"
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
                 )
             want = have
         elif have not in (1, want):

@@ -27,14 +27,7 @@ cat_op = Op(
     "cat",
     moves_only=True,
     meta=_cat_meta,
-    facts=Facts(
-        vmap="cat",
-        layout="images",
-        autocast="widest",
-        onnx="cat",
-        aten="cat listed",
-        sparse="joined",
-    ),
+    facts=Facts(vmap="cat", layout="images", autocast="widest", onnx="cat", aten="cat listed", sparse="joined"),
 )
 
 
@@ -57,14 +50,11 @@ def tensor_list(tensors: Any, name: str) -> list[Tensor]:
             tensors = list(tensors)
         else:
             raise TypeError(
-                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
-                f"{type(tensors).__name__}"
+                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
             )
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     return list(tensors)
 
 
@@ -81,9 +71,7 @@ def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
 
 def _joined(out: Any, result: Tensor) -> Tensor:
     if out is not None and not dtypes.can_cast(result.dtype, out.dtype):
-        raise TypeError(
-            f"torch.cat(): input types can't be cast to the desired output type {dtypes.title(out.dtype)}"
-        )
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {dtypes.title(out.dtype)}")
     return into(out, result)
 
 
@@ -147,9 +135,7 @@ def _place_of_all(xs: list[Tensor], dim: Any) -> int | None:
 
 def _check_joinable(first: tuple, shape: tuple, dim: int, i: int) -> None:
     if len(shape) != len(first):
-        raise RuntimeError(
-            f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
-        )
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
     for d, (want, have) in enumerate(zip(first, shape)):
         if d != dim and want != have:
             raise RuntimeError(
@@ -168,14 +154,7 @@ _stack = Op(
     "stack",
     moves_only=True,
     meta=_stack_meta,
-    facts=Facts(
-        vmap="stack",
-        layout="plain",
-        autocast="widest",
-        onnx="stack",
-        aten="stack listed",
-        sparse="stacked",
-    ),
+    facts=Facts(vmap="stack", layout="plain", autocast="widest", onnx="stack", aten="stack listed", sparse="stacked"),
 )
 
 
@@ -315,9 +294,7 @@ def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
 
 
 @public("torch")
-def _chunk_cat(
-    tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None
-) -> Tensor:
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
     """Cut each tensor into equal parts, the last filled up with zeros, and lay the parts of one number side by side."""
     _check_chunks(tensors, dim, num_chunks)
     rows = []

@@ -62,10 +62,7 @@ def repeat(self: Tensor, *sizes: Any, repeats: Any = None) -> Tensor:
     """
     times = as_size(by_name("repeats", sizes, repeats))
     if len(times) < self._a.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            "tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     lead = len(times) - self._a.ndim
     check_size([r * s for r, s in zip(times, (1,) * lead + self._a.shape)], self._a.itemsize)
     return _repeat(self, repeats=times)
@@ -150,9 +147,7 @@ def _interleave_evenly(x: Tensor, times: int, dim: int, size: int | None) -> Ten
         raise RuntimeError("Repeats must be non-negative")
     shape = x._a.shape
     if size is not None and size != shape[dim] * times:
-        raise RuntimeError(
-            f"repeat_interleave: Invalid output_size, expected {shape[dim] * times} but got {size}"
-        )
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {shape[dim] * times} but got {size}")
     wide = x.unsqueeze(dim + 1).expand(*shape[: dim + 1], times, *shape[dim + 1 :])
     return wide.clone().reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
 
@@ -166,9 +161,7 @@ def _not_negative(counts: Array) -> None:
         raise RuntimeError("repeats can not be negative")
 
 
-_repeat_positions = Op(
-    _count_body, "repeat_positions", moves_only=True, facts=Facts(shape_by_values=True)
-)
+_repeat_positions = Op(_count_body, "repeat_positions", moves_only=True, facts=Facts(shape_by_values=True))
 
 
 def _interleaved_positions(repeats: Tensor, output_size: int | None) -> Tensor:
@@ -250,12 +243,8 @@ def _flip_one(name: str, dim: int, what: str, few: str, shown: str) -> None:
     public()(turned)
 
 
-_flip_one(
-    "fliplr", 1, "columns", "fewer than two dimensions", "tensor([[2, 1],\n                [4, 3]])"
-)
-_flip_one(
-    "flipud", 0, "rows", "a tensor without dimensions", "tensor([[3, 4],\n                [1, 2]])"
-)
+_flip_one("fliplr", 1, "columns", "fewer than two dimensions", "tensor([[2, 1],\n                [4, 3]])")
+_flip_one("flipud", 0, "rows", "a tensor without dimensions", "tensor([[3, 4],\n                [1, 2]])")
 
 
 _roll = Op(
@@ -287,9 +276,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
     if not axes and len(steps) == 1:
         return _roll(input, shifts=steps, dims=None)
     if len(axes) != len(steps):
-        raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
-        )
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not input._a.size:
         return input.clone()
     if not input._a.ndim:
@@ -328,7 +315,5 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A00
     if input._a.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._a.ndim}")
     if len({wrap_dim(d, input._a.ndim) for d in axes}) < 2:
-        raise RuntimeError(
-            f"expected rotation dims to be different, but got dim0 = {axes[0]} and dim1 = {axes[1]}"
-        )
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {axes[0]} and dim1 = {axes[1]}")
     return _rot90(input, k=k, dims=axes)

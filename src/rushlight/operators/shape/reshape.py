@@ -18,9 +18,7 @@ from ...runtime.wrapped import MADE_OF_OTHERS
 from ..made_of.spelling import axis_for_dim
 
 
-def view_strides(
-    shape: Sequence[int], strides: Sequence[int], new: Sequence[int]
-) -> tuple[int, ...] | None:
+def view_strides(shape: Sequence[int], strides: Sequence[int], new: Sequence[int]) -> tuple[int, ...] | None:
     """Strides under which `new` shows the same elements without a copy, or None."""
     if 0 in shape or 0 in new:
         return tuple(1 for _ in new)
@@ -151,9 +149,7 @@ def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
     if want > have:
         ratio = want // have
         if x._a.shape[-1] % ratio:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {ratio} {what}, but got {x._a.shape[-1]}"
-            )
+            raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {what}, but got {x._a.shape[-1]}")
         where = {"self.storage_offset()": x.storage_offset()}
         where |= {f"self.stride({d_})": step for d_, step in enumerate(x.stride()[:-1])}
         for name, at in where.items():

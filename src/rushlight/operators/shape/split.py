@@ -34,9 +34,7 @@ _unbind = Op(
     _unbind_body,
     "unbind",
     view=True,
-    facts=Facts(
-        vmap="along", onnx="unbind", sparse="slices", aten="unbind ordered dim overload=int"
-    ),
+    facts=Facts(vmap="along", onnx="unbind", sparse="slices", aten="unbind ordered dim overload=int"),
 )
 
 
@@ -75,9 +73,7 @@ def unbind(input: Tensor, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor
 # -- parts of given lengths ---------------------------------------------------------------------
 
 
-def _split_body(
-    xp: ArrayModule, x: Array, *, ranges: tuple[tuple[int, int], ...], dim: int
-) -> tuple:
+def _split_body(xp: ArrayModule, x: Array, *, ranges: tuple[tuple[int, int], ...], dim: int) -> tuple:
     if not dim:
         return tuple([x[start : start + length] for start, length in ranges])
     lead = (slice(None),) * dim
@@ -86,13 +82,7 @@ def _split_body(
 
 def _split_op(name: str, grad_name: str, aten: str | None = None) -> Op:
     """The parts of `x` at `ranges` of (start, length), which follow one another without gaps."""
-    op = Op(
-        _split_body,
-        name,
-        view=True,
-        grad_name=grad_name,
-        facts=Facts(vmap="along", aten=aten, onnx="split"),
-    )
+    op = Op(_split_body, name, view=True, grad_name=grad_name, facts=Facts(vmap="along", aten=aten, onnx="split"))
 
     def backward(gs: list, x_shape: tuple, ranges: tuple, dim: int) -> tuple:
         shapes = [x_shape[:dim] + (n,) + x_shape[dim + 1 :] for _, n in ranges]
@@ -103,9 +93,7 @@ def _split_op(name: str, grad_name: str, aten: str | None = None) -> Op:
 
 
 _split = _split_op("split", "SplitBackward0", aten="split split")
-_split_sizes = _split_op(
-    "split_with_sizes", "SplitWithSizesBackward0", aten="split_with_sizes parted"
-)
+_split_sizes = _split_op("split_with_sizes", "SplitWithSizesBackward0", aten="split_with_sizes parted")
 
 
 def _parts(op: Op, x: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor, ...]:
@@ -140,13 +128,10 @@ def _by_size(x: Tensor, step: int, dim: int) -> tuple[Tensor, ...]:
 def _by_size_checked(x: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:
     dim = _checked_dim(x, dim, "split")
     if split_size < 0:
-        raise RuntimeError(
-            f"split expects split_size be non-negative, but got split_size={split_size}"
-        )
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     if split_size == 0 and x._a.shape[dim]:
         raise RuntimeError(
-            "split_size can only be 0 if dimension size is 0, but got dimension size of "
-            f"{x._a.shape[dim]}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {x._a.shape[dim]}"
         )
     return _by_size(x, split_size, dim)
 
@@ -172,9 +157,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public("torch", name="split")
-def _split_function(
-    tensor: Tensor, split_size_or_sections: Any, dim: int = 0
-) -> tuple[Tensor, ...]:
+def _split_function(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut into parts along a dimension; the parts are views.
 
     Args:
@@ -209,8 +192,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     lengths = list(as_size((tuple(split_sizes),)))
     if any(n < 0 for n in lengths):
         raise RuntimeError(
-            "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={lengths}"
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={lengths}"
         )
     size = input._a.shape[dim]
     if sum(lengths) != size:
@@ -269,12 +251,7 @@ for _cut in (split, split_with_sizes, chunk):
 @public()
 @axis_for_dim
 def tensor_split(
-    input: Tensor,
-    indices_or_sections: Any = None,
-    dim: int = 0,
-    *,
-    indices: Any = None,
-    sections: Any = None,
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:  # noqa: A002
     """Cut into parts at positions, or into a number of nearly equal parts; the parts are views.
 
@@ -291,9 +268,7 @@ def tensor_split(
     """
     where = next(v for v in (indices_or_sections, indices, sections) if v is not None)
     if not input._a.ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, input._a.ndim)
     size = input._a.shape[dim]
     if isinstance(where, Tensor):

@@ -55,15 +55,11 @@ def _positions(xp: ArrayModule, size: tuple, stride: tuple, offset: int) -> Any:
     return at
 
 
-def _as_strided_body(
-    xp: ArrayModule, x: Array, *, size: tuple, stride: tuple, offset: int, home: Any
-) -> Any:
+def _as_strided_body(xp: ArrayModule, x: Array, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
     return strided_over(xp, root_array(x), x.dtype, size, stride, offset)
 
 
-def strided_over(
-    xp: ArrayModule, root: Array, dtype: Any, size: tuple, stride: tuple, offset: int
-) -> Any:
+def strided_over(xp: ArrayModule, root: Array, dtype: Any, size: tuple, stride: tuple, offset: int) -> Any:
     """The memory of `root`, which owns it, seen as elements of a dtype with sizes, strides and an offset."""
     return _strided(xp, memory_as(root, dtype), size, stride, offset)
 
@@ -78,17 +74,13 @@ def _laid(xp: ArrayModule, x: Any, home: Geometry, at_least: int) -> Any:
     return flat
 
 
-def _read_body(
-    xp: ArrayModule, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any
-) -> Any:
+def _read_body(xp: ArrayModule, x: Any, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
     """As as_strided reads it, were `x` laid out as `home` says; a copy."""
     flat = _laid(xp, x, home, _extent(size, stride, offset))
     return _strided(xp, flat, size, stride, offset).copy()
 
 
-def _grad_body(
-    xp: ArrayModule, g: Array, *, size: tuple, stride: tuple, offset: int, home: Any
-) -> Any:
+def _grad_body(xp: ArrayModule, g: Array, *, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
     flat = xp.zeros(max(_extent(*home), _extent(size, stride, offset)), g.dtype)
     add_at(xp, flat, (_positions(xp, size, stride, offset),), g)
     out = _strided(xp, flat, *home).copy()
@@ -103,19 +95,13 @@ def _grad_body(
 _as_strided_read = Op(_read_body, "as_strided_read", moves_only=True)
 _as_strided_grad = Op(_grad_body, "as_strided_grad")
 as_strided_op.derivative(
-    x=lambda g, size, stride, offset, home: _as_strided_grad(
-        g, size=size, stride=stride, offset=offset, home=home
-    )
+    x=lambda g, size, stride, offset, home: _as_strided_grad(g, size=size, stride=stride, offset=offset, home=home)
 )
 _as_strided_read.derivative(
-    x=lambda g, size, stride, offset, home: _as_strided_grad(
-        g, size=size, stride=stride, offset=offset, home=home
-    )
+    x=lambda g, size, stride, offset, home: _as_strided_grad(g, size=size, stride=stride, offset=offset, home=home)
 )
 _as_strided_grad.derivative(
-    g=lambda g, size, stride, offset, home: _as_strided_read(
-        g, size=size, stride=stride, offset=offset, home=home
-    )
+    g=lambda g, size, stride, offset, home: _as_strided_read(g, size=size, stride=stride, offset=offset, home=home)
 )
 
 
@@ -123,13 +109,7 @@ def _lay_body(xp: ArrayModule, x: Any, *, home: Geometry) -> Any:
     return _strided(xp, _laid(xp, x, home, 0), *home)
 
 
-_lay = Op(
-    _lay_body,
-    "lay_out",
-    moves_only=True,
-    grad_name="CloneBackward0",
-    facts=Facts(onnx="unary Identity"),
-)
+_lay = Op(_lay_body, "lay_out", moves_only=True, grad_name="CloneBackward0", facts=Facts(onnx="unary Identity"))
 _lay.derivative(x=lambda g: g)
 
 
@@ -174,16 +154,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError("mismatch in length of strides and shape")
     check_size(size)
     if any(s < 0 for s in stride):
-        raise RuntimeError(
-            "as_strided: Negative strides are not supported at the moment, got strides: "
-            f"{list(stride)}"
-        )
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     item = input._a.itemsize
     needed, have = _extent(size, stride, offset) * item, _memory(input._a).nbytes
     if needed >= 2**63:
-        raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
-        )
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if needed > have or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
@@ -205,9 +180,7 @@ def _unfold_body(xp: ArrayModule, x: Array, *, dim: int, size: int, step: int) -
     return strided_view(xp, x, shape, strides)
 
 
-def _unfold_grad_body(
-    xp: ArrayModule, g: Array, *, dim: int, size: int, step: int, shape: tuple
-) -> Any:
+def _unfold_grad_body(xp: ArrayModule, g: Array, *, dim: int, size: int, step: int, shape: tuple) -> Any:
     out = xp.zeros(shape, g.dtype)
     lead = (slice(None),) * dim
     count = g.shape[dim]
@@ -223,11 +196,7 @@ _unfold_grad = Op(
     grad_name="UnfoldBackwardBackward0",
     meta=lambda g, *, dim, size, step, shape: (shape, g.dtype),
 )
-_unfold.derivative(
-    x=lambda g, x_shape, dim, size, step: _unfold_grad(
-        g, dim=dim, size=size, step=step, shape=x_shape
-    )
-)
+_unfold.derivative(x=lambda g, x_shape, dim, size, step: _unfold_grad(g, dim=dim, size=size, step=step, shape=x_shape))
 _unfold_grad.derivative(g=lambda g, dim, size, step: _unfold(g, dim=dim, size=size, step=step))
 
 
@@ -252,9 +221,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if whole(size, "size") < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
-        raise RuntimeError(
-            f"maximum size for tensor at dimension {dim} is {length} but size is {size}"
-        )
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if whole(step, "step") <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not ndim:

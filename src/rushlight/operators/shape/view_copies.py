@@ -22,12 +22,8 @@ def _alias(input: Tensor) -> Tensor:
     return input[...]
 
 
-def _slice(
-    input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Tensor:
-    first, last = [
-        None if i is None else whole(i, name) for name, i in (("start", start), ("end", end))
-    ]
+def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    first, last = [None if i is None else whole(i, name) for name, i in (("start", start), ("end", end))]
     at = wrap_dim(dim, input._a.ndim)
     if whole(step, "step") <= 0:
         raise RuntimeError("slice step must be positive")

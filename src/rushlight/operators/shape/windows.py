@@ -81,9 +81,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
     dim = wrap_dim(dim, len(shape))
     i = whole(index, "index")
     if not -shape[dim] <= i < shape[dim]:
-        raise IndexError(
-            f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {dim}"
-        )
+        raise IndexError(f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {dim}")
     return select_op(input, index=(_ALL,) * dim + (i + shape[dim] if i < 0 else i,))
 
 
@@ -117,9 +115,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
-        )
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     if start < 0:
         start += size
     if start + length > size:

@@ -31,9 +31,7 @@ def _made(values: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out:
 
 def _spacing(name: str, d: Any) -> Any:
     if not isinstance(d, (int, float)):
-        raise TypeError(
-            f"{name}(): argument 'd' (position 2) must be float, not {type(d).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'd' (position 2) must be float, not {type(d).__name__}")
     return d
 
 
@@ -65,9 +63,7 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layo
 
 
 def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:
-    dims = (
-        tuple(range(x._a.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    )
+    dims = tuple(range(x._a.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     shifts = [(x._a.shape[d] + (1 if back else 0)) // 2 for d in dims]
     return x.roll(tuple(shifts), dims)
 
@@ -103,9 +99,7 @@ def _narrow(xp: ArrayModule, out: Array, like: Array) -> Any:
     return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32, copy=False)
 
 
-def _transformed(
-    xp: ArrayModule, transform: Callable[..., Any], x: Array, dims: Dims, last: int = 0
-) -> Any:
+def _transformed(xp: ArrayModule, transform: Callable[..., Any], x: Array, dims: Dims, last: int = 0) -> Any:
     """`transform` of x over `dims`; a result lies in memory as PyTorch's: what is not transformed outside, by its steps.
 
     The last dims of `last` keep their place among those that are transformed.
@@ -143,8 +137,7 @@ def _fft_to_real(xp: ArrayModule, x: Array, *, dims: Dims, n: int) -> Any:
 
 
 def _complex_of(dtype: Any) -> Any:
-    return np.dtype(np.complex64 if dtype.itemsize == (8 if dtype.kind == "c" else 4) else
-                    np.complex128)  # fmt: skip
+    return np.dtype(np.complex64 if dtype.itemsize == (8 if dtype.kind == "c" else 4) else np.complex128)
 
 
 def _real_of(dtype: Any) -> Any:
@@ -173,9 +166,7 @@ _forward.derivative(x=lambda g, dims: _backward(g, dims=dims))
 _backward.derivative(x=lambda g, dims: _forward(g, dims=dims))
 # The half spectrum was never doubled, so its gradient is the full inverse with zeros for the rest.
 _real.derivative(
-    x=lambda g, dims, x_shape: _backward(
-        _resize(g, (dims[-1],), (x_shape[dims[-1]],)), dims=dims
-    ).real.clone()
+    x=lambda g, dims, x_shape: _backward(_resize(g, (dims[-1],), (x_shape[dims[-1]],)), dims=dims).real.clone()
 )
 _to_real.derivative(x=lambda g, dims, n: _doubled(_real(g, dims=dims), dims[-1], n))
 
@@ -204,8 +195,7 @@ def _check(x: Tensor, name: str, real: bool = False) -> Tensor:
         return x.to(dtypes.get_default_dtype())
     if kind != "c" and x._a.dtype.itemsize == 2:
         raise RuntimeError(
-            f"Unsupported dtype {title(x.dtype)}: cast the input with .float() for a transform on "
-            "this device"
+            f"Unsupported dtype {title(x.dtype)}: cast the input with .float() for a transform on this device"
         )
     return x
 
@@ -257,9 +247,7 @@ def _several(x: Tensor, s: Any, dim: Any) -> tuple[Dims, Dims]:
     s = (s,) if isinstance(s, int) else tuple(s)
     if dim is None:
         if len(s) > len(shape):
-            raise RuntimeError(
-                f"Got shape with {len(s)} values but input tensor only has {len(shape)} dimensions."
-            )
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {len(shape)} dimensions.")
         dims = tuple(range(len(shape) - len(s), len(shape)))
     elif len(s) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
@@ -268,9 +256,7 @@ def _several(x: Tensor, s: Any, dim: Any) -> tuple[Dims, Dims]:
 
 def _checked(sizes: Dims) -> Dims:
     if sizes and sizes[0].__class__ is bool:
-        raise TypeError(
-            "argument 's' must be tuple of ints, but found element of type bool at pos 0"
-        )
+        raise TypeError("argument 's' must be tuple of ints, but found element of type bool at pos 0")
     for n in sizes:
         if n < 1:
             raise RuntimeError(f"Invalid number of data points ({n}) specified")
@@ -311,8 +297,7 @@ def _c2r(x: Tensor, dims: Dims, sizes: Dims, norm: Any, name: str) -> Tensor:
 
 @public("fft")
 @axis_for_dim
-def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-        out: Any = None) -> Tensor:  # fmt: skip
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """The discrete Fourier transform along a dimension.
 
     Args:
@@ -332,8 +317,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
 
 @public("fft")
 @axis_for_dim
-def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-         out: Any = None) -> Tensor:  # fmt: skip
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `fft`, back: its inverse, which `norm` "backward" divides by n, and "forward" leaves as it is."""
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
@@ -343,8 +327,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 @public("fft")
 @axis_for_dim
-def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-         out: Any = None) -> Tensor:  # fmt: skip
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """The Fourier transform of a real signal: the half of it that says everything.
 
     Args:
@@ -362,8 +345,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 @public("fft")
 @axis_for_dim
-def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-          out: Any = None) -> Tensor:  # fmt: skip
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """The inverse of `rfft`: a real signal.
 
     Args:
@@ -382,8 +364,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
 
 @public("fft")
 @axis_for_dim
-def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-         out: Any = None) -> Tensor:  # fmt: skip
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """The real spectrum of a signal of which one half is given, because the other is its mirrored conjugate.
 
     Args:
@@ -399,16 +380,14 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
 @public("fft")
 @axis_for_dim
-def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
-          out: Any = None) -> Tensor:  # fmt: skip
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `hfft`, back: its inverse."""
     return into_same(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
 
 
 @public("fft")
 @axis_for_dim
-def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-         out: Any = None) -> Tensor:  # fmt: skip
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """The Fourier transform over several dimensions.
 
     Args:
@@ -427,8 +406,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 @public("fft")
 @axis_for_dim
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-          out: Any = None) -> Tensor:  # fmt: skip
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `fftn`, back: its inverse."""
     dims, sizes = _several(input, s, dim)
     return into_same(out, row_major(out, _c2c(input, dims, sizes, norm, True, "ifftn")))
@@ -436,8 +414,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 @public("fft")
 @axis_for_dim
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-          out: Any = None) -> Tensor:  # fmt: skip
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `fftn`, of a real signal: of the last dimension only a half is needed."""
     dims, sizes = _several(input, s, dim)
     return into_same(out, row_major(out, _r2c(input, dims, sizes, norm, "rfftn")))
@@ -445,8 +422,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 @public("fft")
 @axis_for_dim
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-           out: Any = None) -> Tensor:  # fmt: skip
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """The inverse of `rfftn`: a real signal.
 
     Args:
@@ -470,8 +446,7 @@ _FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 @public("fft")
 @axis_for_dim
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-          out: Any = None) -> Tensor:  # fmt: skip
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `hfft`, over several dimensions: the real spectrum of a signal given by half of its last dimension.
 
     Args:
@@ -488,8 +463,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 @public("fft")
 @axis_for_dim
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
-           out: Any = None) -> Tensor:  # fmt: skip
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None) -> Tensor:
     """As `hfftn`, back: its inverse."""
     dims, sizes = _several(input, s, dim)
     if not dims:
@@ -501,14 +475,11 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 
 
 def _two_dims(name: str, general: Any) -> None:
-    def transform(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *,
-                  out: Any = None) -> Tensor:  # fmt: skip
+    def transform(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None) -> Tensor:
         return general(input, s, dim, norm, out=out)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = (
-        f"As `torch.fft.{name[:-1]}n`, over the last two dimensions unless `dim` names others."
-    )
+    transform.__doc__ = f"As `torch.fft.{name[:-1]}n`, over the last two dimensions unless `dim` names others."
     public("fft", name=name)(transform)
 
 

@@ -150,13 +150,7 @@ def istft(
     signal = _added(frames * weights, total, hop)
     scale = _added((weights * weights).expand(1, x.shape[2], n_fft), total, hop)
     start = n_fft // 2 if center else 0
-    end = (
-        total - n_fft // 2
-        if center and length is None
-        else total
-        if length is None
-        else start + length
-    )
+    end = total - n_fft // 2 if center and length is None else total if length is None else start + length
     signal, scale = signal[:, start:end], scale[:, start:end]
     if float(scale.abs().min()) < 1e-11:
         raise RuntimeError("window overlap add min: 1")
@@ -192,9 +186,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if input.dim() < 2:
-        raise RuntimeError(
-            f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions"
-        )
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
     if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     from ...core.public import into

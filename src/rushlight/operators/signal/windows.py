@@ -16,14 +16,7 @@ from ..create.filled import create, float_dtype
 
 
 def _window(
-    xp: ArrayModule,
-    *,
-    size: tuple,
-    period: int,
-    weights: tuple,
-    kind: str,
-    dtype: dtype,
-    device: device,
+    xp: ArrayModule, *, size: tuple, period: int, weights: tuple, kind: str, dtype: dtype, device: device
 ) -> Any:
     """`size` points of a window that repeats after `period`, computed in double precision."""
     if period == 0:  # a window of one point
@@ -44,15 +37,12 @@ WINDOW = Kernel("window_function", _window, meta=lambda *, size, dtype, **_: (si
 
 
 def _make(
-    name: str, length: int, periodic: bool, kind: str, weights: tuple, dtype: Any, out: Any = None,
-    **options: Any,
-) -> Tensor:  # fmt: skip
+    name: str, length: int, periodic: bool, kind: str, weights: tuple, dtype: Any, out: Any = None, **options: Any
+) -> Tensor:
     if periodic.__class__ is not bool:
         raise TypeError(f"{name}() received an invalid combination of arguments")
     if whole(length, "window_length") < 0:
-        raise RuntimeError(
-            f"{name} requires non-negative window_length, got window_length={length}"
-        )
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     d = float_dtype(dtype)
     if d.category != dtypes.FLOATING:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {d}")
@@ -65,9 +55,7 @@ def _make(
 def _define(name: str, kind: str, weights: tuple, what: str, example: str) -> None:
     """A window that has no parameters of its own."""
 
-    def window(
-        window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
-    ) -> Tensor:
+    def window(window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any) -> Tensor:
         return _make(name, window_length, periodic, kind, weights, dtype, **options)
 
     window.__name__ = window.__qualname__ = name
@@ -127,12 +115,7 @@ def hamming_window(
 
 @public("torch")
 def kaiser_window(
-    window_length: int,
-    periodic: bool = True,
-    beta: float = 12.0,
-    *,
-    dtype: Any = None,
-    **options: Any,
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **options: Any
 ) -> Tensor:
     """A window made with a Bessel function, whose width can be chosen.
 

@@ -127,9 +127,7 @@ def compute(kernel: Kernel | str, /, *arrays: Any, **attrs: Any) -> Any:
 def make(level: Level, held: Any) -> BatchedArray:
     """The array of one sample of `level`, over the one of all samples."""
     if held.__class__ is BatchedArray and held.level.number > level.number:
-        return BatchedArray(
-            held.level, make(level, compute("transpose", held.held, dim0=0, dim1=1))
-        )
+        return BatchedArray(held.level, make(level, compute("transpose", held.held, dim0=0, dim1=1)))
     return BatchedArray(level, held)
 
 

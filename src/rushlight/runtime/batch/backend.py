@@ -51,9 +51,7 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
         cls = devices.backend_of(attrs["device"]).array_type
         return kernel.resolve(cls)(*arrays, **attrs)
     if kernel.name in _OF_MEMORY:
-        raise ValuesWanted(
-            f"vmap: {kernel.name} reads memory as it lies, which is that of all samples"
-        )
+        raise ValuesWanted(f"vmap: {kernel.name} reads memory as it lies, which is that of all samples")
     if kernel.name == "as_strided":
         return _strided_samples(level, arrays[0].held, **attrs)
     call = MappedCall(kernel, level, arrays, attrs)
@@ -66,11 +64,11 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
     return one_by_one(call) if out is NotImplemented else _made(level, out)
 
 
-def _strided_samples(level: Level, held: Any, size: tuple, stride: tuple, offset: int, home: Any) -> Any:  # fmt: skip
+def _strided_samples(level: Level, held: Any, size: tuple, stride: tuple, offset: int, home: Any) -> Any:
     """A view of memory by strides, for every sample: the samples lie as they lie in the array of all."""
     step = held.strides[0] // held.dtype.itemsize
     whole = ((level.size, *home[0]), (step, *home[1]), home[2])
-    out = compute("as_strided", held, size=(level.size, *size), stride=(step, *stride), offset=offset, home=whole)  # fmt: skip
+    out = compute("as_strided", held, size=(level.size, *size), stride=(step, *stride), offset=offset, home=whole)
     return make(level, out)
 
 
@@ -98,9 +96,7 @@ def _joined(level: Level, column: Sequence[Any]) -> Any:
     if column[0] is None:
         return None
     if any(a.shape != column[0].shape for a in column):
-        raise ValuesWanted(
-            "vmap: the shape of a result depends on values, which differ between samples"
-        )
+        raise ValuesWanted("vmap: the shape of a result depends on values, which differ between samples")
     return make(level, compute("stack", *column, dim=0))
 
 

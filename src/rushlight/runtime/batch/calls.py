@@ -14,9 +14,7 @@ class MappedCall:
 
     __slots__ = ("arrays", "attrs", "held", "kernel", "level", "mapped", "size")
 
-    def __init__(
-        self, kernel: Any, level: Level, arrays: Sequence[Any], attrs: dict[str, Any]
-    ) -> None:
+    def __init__(self, kernel: Any, level: Level, arrays: Sequence[Any], attrs: dict[str, Any]) -> None:
         self.kernel, self.level, self.size = kernel, level, level.size
         self.arrays, self.attrs = arrays, attrs
         self.mapped = [a.__class__ is BatchedArray and a.level is level for a in arrays]
@@ -24,9 +22,7 @@ class MappedCall:
 
     def sample(self, i: int) -> list[Any]:
         """The arrays of one sample, views of those of all."""
-        return [
-            compute("select", a, index=(i,)) if m else a for a, m in zip(self.held, self.mapped)
-        ]
+        return [compute("select", a, index=(i,)) if m else a for a, m in zip(self.held, self.mapped)]
 
     def whole(self, at: int) -> Any:
         """The array of all samples, also where they share one."""

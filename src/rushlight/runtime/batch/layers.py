@@ -123,9 +123,7 @@ def conv(call: MappedCall) -> Any:
     if b is not None:
         b = reshaped(call.whole(2), (call.size * call.arrays[2].shape[0],))
     groups = call.attrs["groups"] * call.size
-    return _apart(
-        call.run(_beside(call.whole(0)), merged(call.whole(1)), b, groups=groups), call.size
-    )
+    return _apart(call.run(_beside(call.whole(0)), merged(call.whole(1)), b, groups=groups), call.size)
 
 
 @rule
@@ -207,9 +205,7 @@ def loss_grad(call: MappedCall) -> Any:
     elif call.mapped[0] and gy.ndim < x.ndim:
         return NotImplemented
     shape = (call.size, *x.shape)
-    return call.run(
-        compute("expand", g, shape=shape), call.whole(1), call.whole(2), reduction="none"
-    )
+    return call.run(compute("expand", g, shape=shape), call.whole(1), call.whole(2), reduction="none")
 
 
 @rule
@@ -243,14 +239,10 @@ def nll_grad(call: MappedCall) -> Any:
     if call.attrs["reduction"] != "none":
         if call.attrs["reduction"] == "mean":
             g = compute("div", g, call.whole(3))
-        g = compute(
-            "expand", reshaped(g, (call.size, *(1,) * (target.ndim - 1))), shape=target.shape
-        )
+        g = compute("expand", reshaped(g, (call.size, *(1,) * (target.ndim - 1))), shape=target.shape)
     total = compute("sum", call.whole(3), dim=(0,), keepdim=False)
     shape = (call.size * n, *rest)
-    return parted(
-        call.run(merged(g), merged(target), None, total, shape=shape, reduction="none"), call.size
-    )
+    return parted(call.run(merged(g), merged(target), None, total, shape=shape, reduction="none"), call.size)
 
 
 @rule
@@ -276,10 +268,6 @@ def cross_entropy_grad(call: MappedCall) -> Any:
     g, x, stats, target = call.all_whole()
     if call.attrs["reduction"] != "none":
         if call.attrs["reduction"] == "mean":
-            g = compute(
-                "div", g, _counted(call, target, compute("select", stats, index=(ALL, ALL, 0)))
-            )
+            g = compute("div", g, _counted(call, target, compute("select", stats, index=(ALL, ALL, 0))))
         g = compute("expand", reshaped(g, (call.size, 1)), shape=target.shape)
-    return parted(
-        call.run(merged(g), merged(x), merged(stats), merged(target), reduction="none"), call.size
-    )
+    return parted(call.run(merged(g), merged(x), merged(stats), merged(target), reduction="none"), call.size)

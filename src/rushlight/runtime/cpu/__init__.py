@@ -75,9 +75,7 @@ def bodies(kernel: KernelLike, guarded: bool = True) -> tuple[KernelBody, Kernel
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
     """
     library = engine.active()
-    generic = _behind(
-        kernel, guarded and not kernel.moves_only, getattr(library, "behind_it", None)
-    )
+    generic = _behind(kernel, guarded and not kernel.moves_only, getattr(library, "behind_it", None))
     own = devices.overrides("cpu").get(kernel.name)
     if own is not None:
         return own, generic

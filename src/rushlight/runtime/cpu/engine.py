@@ -85,11 +85,7 @@ def _choose(name: str) -> Engine | None:
 def _load(name: str) -> Engine | None:
     try:
         return import_module(f"{__package__}.engine_{name}").load()
-    except (
-        ImportError,
-        OSError,
-        AttributeError,
-    ) as error:  # the last: a library without a function
+    except (ImportError, OSError, AttributeError) as error:  # the last: a library without a function
         _in_use.reasons[name] = str(error)
         return None
 

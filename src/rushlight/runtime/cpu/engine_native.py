@@ -16,9 +16,7 @@ class NativeEngine:
 
     def __init__(self, library: Any) -> None:
         self.library = library
-        self.sequences = hasattr(
-            library, "sequence"
-        )  # absent in an extension that was built by an older version
+        self.sequences = hasattr(library, "sequence")  # absent in an extension that was built by an older version
         self.behind_it = getattr(library, "behind", None)
 
     def version(self) -> str:
@@ -30,9 +28,7 @@ class NativeEngine:
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
         return self.library.kernel(name, otherwise, _rounds(name))
 
-    def into(
-        self, name: str, otherwise: Callable[..., Any], outs: tuple
-    ) -> Callable[..., None] | None:
+    def into(self, name: str, otherwise: Callable[..., Any], outs: tuple) -> Callable[..., None] | None:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
         return self.library.into(name, otherwise, outs, _rounds(name))
 

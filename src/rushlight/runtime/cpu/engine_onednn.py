@@ -79,9 +79,7 @@ class OnednnEngine:
 
         return first
 
-    def into(
-        self, name: str, otherwise: Callable[..., Any], outs: tuple
-    ) -> Callable[..., None] | None:
+    def into(self, name: str, otherwise: Callable[..., Any], outs: tuple) -> Callable[..., None] | None:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
         native = None if self.behind is None else self.behind.into(name, otherwise, outs)
         own = KERNELS.get(name)

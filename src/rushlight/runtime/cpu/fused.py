@@ -11,9 +11,7 @@ try:
 except ImportError:  # not built: nothing is fused
     CODES: dict[str, tuple[int, int]] = {}
 else:
-    CODES = (
-        codes()
-    )  # kind and number of each step that the interpreter knows, by the name that `named` gives it
+    CODES = codes()  # kind and number of each step that the interpreter knows, by the name that `named` gives it
 ORDERED = ("maximum", "minimum")  # which zero is answered depends on the order of operands
 _POWERS = {2: "square", 3: "cube", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
 _NUMBERS = (int, float)

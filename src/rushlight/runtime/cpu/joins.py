@@ -62,10 +62,7 @@ def _is_large(made: Any, parts: Any) -> bool:
     return made.outputs[0].nbytes >= _FROM
 
 
-declare(
-    "cpu", "embedding_add", "rotary", pays=_is_large,
-    fits=lambda made: made.outputs[0].dtype.char in "fd",
-)  # fmt: skip
+declare("cpu", "embedding_add", "rotary", pays=_is_large, fits=lambda made: made.outputs[0].dtype.char in "fd")
 
 
 def is_pointwise(ins: Any) -> bool:

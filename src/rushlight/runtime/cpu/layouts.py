@@ -118,16 +118,7 @@ def _lie_as_inputs(out: Any, inputs: tuple, pointwise: bool) -> Any:
 
 
 # What behind.c of the engine looks at before it asks: by the name of a layout, otherwise whether a kernel is pointwise.
-KINDS = {
-    True: 1,
-    False: 2,
-    "plain": 3,
-    "images": 4,
-    "image": 4,
-    "of_either": 4,
-    "first": 5,
-    "columns": 6,
-}
+KINDS = {True: 1, False: 2, "plain": 3, "images": 4, "image": 4, "of_either": 4, "first": 5, "columns": 6}
 
 
 def kind_of(facts: Facts) -> int:

@@ -330,9 +330,7 @@ class Stream:
         if found is not None:
             return found.astype(dtype, copy=False)
         steps = np.arange(n)
-        words = (self._words32 if short else self._words64)(
-            max(n - 1, 0)
-        )  # none for the last place
+        words = (self._words32 if short else self._words64)(max(n - 1, 0))  # none for the last place
         steps[:-1] += (words % (n - steps[:-1]).astype(np.uint64)).view(np.int64)
         return swap_forward(steps).astype(dtype, copy=False)
 
@@ -349,9 +347,7 @@ class Stream:
         if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
         x = cast(made.scaled(x, last - first, first), shape, dtype)
-        x[x == dtype.type(last)] = (
-            first  # the interval is half open, but rounding may reach its end
-        )
+        x[x == dtype.type(last)] = first  # the interval is half open, but rounding may reach its end
         return x
 
     @_locked
@@ -370,9 +366,7 @@ class Stream:
         return cast(made.scaled(x, work(std), work(mean)), shape, dtype)
 
     @_locked
-    def normal_in_turn(
-        self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0
-    ) -> Array:
+    def normal_in_turn(self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> Array:
         """Normal numbers as torch draws them into a tensor that is not contiguous: all in pairs."""
         return cast(made.scaled(self._gauss(size(shape)), std, mean), shape, np.dtype(dtype))
 
@@ -422,7 +416,7 @@ class Stream:
             if not replacement or num_samples == 1:
                 raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
             kind = "= infinity or NaN" if np.all(probs >= 0) else "< 0"
-            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {kind})")  # fmt: skip
+            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {kind})")
         if not np.all(probs.sum(axis=-1) > 0):
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
@@ -444,11 +438,7 @@ class Stream:
     def _clocks(self, probs: Array) -> Array:
         """An exponential number for each element, drawn as `probs` lies in memory."""
         turned = probs.ndim == 2 and probs.strides[0] == probs.itemsize < probs.strides[1]
-        return (
-            self.exponential(probs.T.shape, probs.dtype).T
-            if turned
-            else self.exponential(probs.shape, probs.dtype)
-        )
+        return self.exponential(probs.T.shape, probs.dtype).T if turned else self.exponential(probs.shape, probs.dtype)
 
     @_locked
     def poisson(self, rate: Array) -> Array:

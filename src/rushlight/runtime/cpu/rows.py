@@ -40,23 +40,17 @@ def packed_rows(attrs: Mapping[str, Any]) -> bytes:
     stands = _behind_views(steps, made)
     places, count = _places(steps, made, outs, stands)
     head = struct.pack("5i", attrs["columns"], len(steps), len(attrs["kinds"]), len(outs), count)
-    arrays = [
-        struct.pack("3i", _KINDS[k], *turn) for k, turn in zip(attrs["kinds"], attrs["turns"])
-    ]
+    arrays = [struct.pack("3i", _KINDS[k], *turn) for k, turn in zip(attrs["kinds"], attrs["turns"])]
     lines = []
     for number, step in enumerate(steps):
         if made[number] == "v":
             lines.append(struct.pack("7if", -1, 0, 0, 0, 0, -1, -1, 0.0))
             continue
-        operands = tuple(
-            [stands.get(v, (k, v)) if k == "step" else (k, v) for k, v in step.operands]
-        )
+        operands = tuple([stands.get(v, (k, v)) if k == "step" else (k, v) for k, v in step.operands])
         kind, which, a, b, scalar = _line(step, operands)
         out = outs.index(number) if number in outs else -1
         full = int(made[number] != "f")
-        lines.append(
-            struct.pack("7if", kind, which, a, b, full, places.get(number, -1), out, scalar)
-        )
+        lines.append(struct.pack("7if", kind, which, a, b, full, places.get(number, -1), out, scalar))
     return b"".join([head, *arrays, *lines])
 
 

@@ -14,20 +14,12 @@ from typing import Any, NamedTuple
 from ...base.locks import new_lock
 
 _BUFFER = 4 << 20  # bytes of records that are handed over together
-_CALLS = re.compile(
-    r"cu(da)?(Launch|GraphLaunch|Memcpy|Memset|(Device|Stream|Event|Ctx)Synchronize)"
-)
+_CALLS = re.compile(r"cu(da)?(Launch|GraphLaunch|Memcpy|Memset|(Device|Stream|Event|Ctx)Synchronize)")
 _SUFFIX = re.compile(r"(_v\d+)?(_pt[ds][sz])?(_v\d+)?$")
 _COPY = " HtoD DtoH HtoA AtoH AtoA AtoD DtoA DtoD HtoH PtoP".split(" ")  # by CUPTI's numbers
 _MEMORY = "Unknown Pageable Pinned Device Array Managed Device Managed".split()
 _DRIVER, _RUNTIME = 1, 2  # domains of calls
-_KINDS = (
-    10,
-    1,
-    2,
-    4,
-    5,
-)  # of records: kernels, also side by side; copies; memory that is filled; calls
+_KINDS = (10, 1, 2, 4, 5)  # of records: kernels, also side by side; copies; memory that is filled; calls
 
 
 class Refused(Exception):
@@ -58,10 +50,8 @@ def read(a: Any, offset: float, name_of_call: Callable[[int, int], str]) -> Reco
             return None
         args = {"cbid": a.cbid, "correlation": a.correlation_id}
         kind = "cuda_driver" if kind == 4 else "cuda_runtime"
-        return Record(
-            kind, _SUFFIX.sub("", name), begin, took, a.correlation_id, a.thread_id, None, args
-        )
-    args = {"device": a.device_id, "context": a.context_id, "stream": a.stream_id, "correlation": a.correlation_id}  # fmt: skip
+        return Record(kind, _SUFFIX.sub("", name), begin, took, a.correlation_id, a.thread_id, None, args)
+    args = {"device": a.device_id, "context": a.context_id, "stream": a.stream_id, "correlation": a.correlation_id}
     if a.graph_node_id:
         args |= {"graph id": a.graph_id, "graph node id": a.graph_node_id}
     if kind in (3, 10):
@@ -102,7 +92,7 @@ class _Watcher:
         self.sinks: tuple[Callable[[Record], Any], ...] = ()
         self.name_of_call = lru_cache(4096)(cupti.get_callback_name)
         tables = {_DRIVER: cupti.driver_api_trace_cbid, _RUNTIME: cupti.runtime_api_trace_cbid}
-        self.calls = [(d, int(c)) for d, table in tables.items() for c in table if _CALLS.match(c.name)]  # fmt: skip
+        self.calls = [(d, int(c)) for d, table in tables.items() for c in table if _CALLS.match(c.name)]
         cupti.set_thread_id_type(cupti.ActivityThreadIdType.SYSTEM)
         cupti.activity_register_callbacks(lambda: (_BUFFER, 0), self.completed)
 
@@ -138,7 +128,7 @@ class _Watcher:
         """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
         looks = []
         for _ in range(9):
-            before, now, after = time.perf_counter(), self.cupti.get_timestamp(), time.perf_counter()  # fmt: skip
+            before, now, after = time.perf_counter(), self.cupti.get_timestamp(), time.perf_counter()
             looks.append((after - before, (before + after) / 2 - now * 1e-9))
         return min(looks)[1]
 
@@ -196,9 +186,7 @@ def recording(sink: Callable[[Record], Any]) -> Iterator[None]:
 
 
 @contextmanager
-def lines_of_work(
-    line_of: Callable[[Any], Any], spent: Callable[[Any, float], Any]
-) -> Iterator[None]:
+def lines_of_work(line_of: Callable[[Any], Any], spent: Callable[[Any, float], Any]) -> Iterator[None]:
     """Tell `spent` seconds of GPUs' work, each with what `line_of` said of the frame that began it.
 
     Raises:

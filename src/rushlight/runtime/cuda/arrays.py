@@ -110,9 +110,7 @@ class _Cupy:
 
     @staticmethod
     def full(
-        shape: tuple[int, ...],
-        value: int | float | complex | np.generic,
-        dtype: np.typing.DTypeLike | None = None,
+        shape: tuple[int, ...], value: int | float | complex | np.generic, dtype: np.typing.DTypeLike | None = None
     ) -> Any:
         if isinstance(value, np.generic):
             value = value.item() if value.dtype.kind != "V" else float(value)
@@ -146,9 +144,7 @@ class _Cupy:
         return cupy.i0(x)
 
     @staticmethod
-    def unique(
-        a: DeviceArray, axis: int | None = None, equal_nan: bool = False, **options: Any
-    ) -> Any:
+    def unique(a: DeviceArray, axis: int | None = None, equal_nan: bool = False, **options: Any) -> Any:
         return cupy.unique(a, axis=axis, equal_nan=equal_nan, **options)
 
 

@@ -87,9 +87,8 @@ declare(
 )  # fmt: skip
 declare("cuda", "mm_masked", fits=lambda made: _own(made, "nn") and _all_dense(made))
 declare(
-    "cuda", "linear_grads", pays=_grads_pay,
-    fits=lambda made: _product(made, "tn") is not None and _all_dense(made),
-)  # fmt: skip
+    "cuda", "linear_grads", pays=_grads_pay, fits=lambda made: _product(made, "tn") is not None and _all_dense(made)
+)
 declare("cuda", "linear_backward", fits=_backward_fits)
 
 
@@ -140,9 +139,7 @@ def _head_fits(made: InstructionLike) -> bool:
 
 
 declare("cuda", "cross_entropy_step", fits=_loss_fits)
-declare(
-    "cuda", "cross_entropy_fused", "cross_entropy_grad"
-)  # of logits as they are, without a cast
+declare("cuda", "cross_entropy_fused", "cross_entropy_grad")  # of logits as they are, without a cast
 declare(  # it saves memory, no time
     "cuda", "cross_entropy_grad_over", fits=lambda made: made.inputs[1].nbytes >= _LARGE
 )
@@ -203,9 +200,7 @@ def _beside(parts: Iterable[InstructionLike], *names: str) -> float:
 
 def _conv_pool_pays(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:
     shape, window = _conv_shape(made), made.attrs["window"]
-    return shape is not None and forward_pays(
-        shape, window, beside=_beside(parts, "max_pool", "relu")
-    )
+    return shape is not None and forward_pays(shape, window, beside=_beside(parts, "max_pool", "relu"))
 
 
 def _pooled_grad_pays(made: InstructionLike, parts: Sequence[InstructionLike]) -> bool:

@@ -136,11 +136,7 @@ class ArrayDataset(VisionDataset):
         return self._gathers[1]
 
     def _batch(
-        self,
-        indices: np.ndarray,
-        stream: Any,
-        step: PlannedTransform,
-        gather: Gathering | None = None,
+        self, indices: np.ndarray, stream: Any, step: PlannedTransform, gather: Gathering | None = None
     ) -> list[Tensor]:
         n = len(indices)
         drawn = words(stream, n, step.words) if step.words else np.empty((n, 0), np.uint32)

@@ -62,9 +62,7 @@ class Listed(Published):
         """(path, target) of every picture."""
         raise NotImplementedError
 
-    def _open(
-        self, root: Any, transform: Any, target_transform: Any, download: bool, loader: Any
-    ) -> None:
+    def _open(self, root: Any, transform: Any, target_transform: Any, download: bool, loader: Any) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.loader = loader
         home = Path(self.root) / self._home
@@ -134,12 +132,7 @@ class SUN397(ListedWhole):
     """Scenes of 397 kinds (Xiao et al. 2010)."""
 
     _home = "SUN397"
-    _archives = (
-        (
-            "http://vision.princeton.edu/projects/2010/SUN/SUN397.tar.gz",
-            "8ca2778205c41d23104230ba66911c7a",
-        ),
-    )
+    _archives = (("http://vision.princeton.edu/projects/2010/SUN/SUN397.tar.gz", "8ca2778205c41d23104230ba66911c7a"),)
 
     def _list(self, home: Path) -> Samples:
         names = (home / "ClassName.txt").read_text().splitlines()
@@ -165,9 +158,7 @@ class Food101(ListedSplit):
     """Pictures of 101 dishes (Bossard et al. 2014)."""
 
     _home, _splits = "food-101", ("train", "test")
-    _archives = (
-        ("http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz", "85eeb15f3717b99a5da872d97d918f87"),
-    )
+    _archives = (("http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz", "85eeb15f3717b99a5da872d97d918f87"),)
 
     def _list(self, home: Path) -> Samples:
         listed = json.loads((home / "meta" / f"{self._split}.json").read_text("utf-8"))
@@ -180,12 +171,7 @@ class Country211(ListedSplit):
     """Pictures of 211 countries (Radford et al. 2021)."""
 
     _home, _splits = "country211", ("train", "valid", "test")
-    _archives = (
-        (
-            "https://openaipublic.azureedge.net/clip/data/country211.tgz",
-            "84988d7644798601126c29e9877aab6a",
-        ),
-    )
+    _archives = (("https://openaipublic.azureedge.net/clip/data/country211.tgz", "84988d7644798601126c29e9877aab6a"),)
 
     def _list(self, home: Path) -> Samples:
         return self._in_folders(home / self._split)
@@ -206,12 +192,7 @@ class CLEVRClassification(ListedSplit):
     """Drawn scenes, to be told how many things are in them (Johnson et al. 2017)."""
 
     _home, _below = "clevr", True
-    _archives = (
-        (
-            "https://dl.fbaipublicfiles.com/clevr/CLEVR_v1.0.zip",
-            "b11922020e72d0cd9154779b2d3d07d2",
-        ),
-    )
+    _archives = (("https://dl.fbaipublicfiles.com/clevr/CLEVR_v1.0.zip", "b11922020e72d0cd9154779b2d3d07d2"),)
 
     def _list(self, home: Path) -> Samples:
         home = home / "CLEVR_v1.0"
@@ -252,9 +233,7 @@ class StanfordCars(ListedSplit):
 
     def _list(self, home: Path) -> Samples:
         kit, train = home / "devkit", self._split == "train"
-        told = read_matlab(
-            kit / "cars_train_annos.mat" if train else home / "cars_test_annos_withlabels.mat"
-        )
+        told = read_matlab(kit / "cars_train_annos.mat" if train else home / "cars_test_annos_withlabels.mat")
         names = read_matlab(kit / "cars_meta.mat")["class_names"]
         self._name([str(name).strip() for name in names])
         place = home / ("cars_train" if train else "cars_test")
@@ -293,8 +272,7 @@ class DTD(Listed):
         self._split = verify_str_arg(split, "split", self._splits)
         if not 1 <= partition <= 10:
             raise ValueError(
-                "Parameter 'partition' should be an integer with `1 <= partition <= 10`, "
-                f"but got {partition} instead"
+                f"Parameter 'partition' should be an integer with `1 <= partition <= 10`, but got {partition} instead"
             )
         self._partition = partition
         self._open(root, transform, target_transform, download, loader)
@@ -332,12 +310,7 @@ class FGVCAircraft(Listed):
     """
 
     _home, _splits = "fgvc-aircraft-2013b", ("train", "val", "trainval", "test")
-    _archives = (
-        (
-            "https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/fgvc-aircraft-2013b.tar.gz",
-            None,
-        ),
-    )
+    _archives = (("https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/fgvc-aircraft-2013b.tar.gz", None),)
 
     def __init__(
         self, root: str | PathLike[str], split: str = "trainval", annotation_level: str = "variant",
@@ -384,7 +357,7 @@ class Omniglot(Listed):
     @property
     def _archives(self) -> Any:  # type: ignore[override]
         part = "background" if self.background else "evaluation"
-        md5 = "68d2efa1b9178cc56df9314c21c6e718" if self.background else "6b91aef0f799c5bb55b94e3f2daec811"  # fmt: skip
+        md5 = "68d2efa1b9178cc56df9314c21c6e718" if self.background else "6b91aef0f799c5bb55b94e3f2daec811"
         server = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
         return [(f"{server}/images_{part}.zip", md5)]
 
@@ -399,7 +372,7 @@ class Omniglot(Listed):
     def _list(self, home: Path) -> Samples:
         place = home / ("images_background" if self.background else "images_evaluation")
         letters = [p for alphabet in sorted(place.iterdir()) for p in sorted(alphabet.iterdir())]
-        return [(str(p), i) for i, letter in enumerate(letters) for p in sorted(letter.glob("*.png"))]  # fmt: skip
+        return [(str(p), i) for i, letter in enumerate(letters) for p in sorted(letter.glob("*.png"))]
 
 
 class Imagenette(Listed):

@@ -14,18 +14,7 @@ from ...io.errors import CorruptFileError
 
 # How numbers are stored, and the classes of arrays: numbers, texts, tables.
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8", 16: "u1", 17: "u2"}  # fmt: skip
-_NUMBERS = {
-    6: "f8",
-    7: "f4",
-    8: "i1",
-    9: "u1",
-    10: "i2",
-    11: "u2",
-    12: "i4",
-    13: "u4",
-    14: "i8",
-    15: "u8",
-}
+_NUMBERS = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
 _MATRIX, _PACKED = 14, 15
 _CELL, _STRUCT, _CHAR = 1, 2, 4
 _DEEPEST = 8  # tables in tables
@@ -39,7 +28,7 @@ def read_matlab(path: str | PathLike[str]) -> dict[str, Any]:
         return _Reader(raw, 100 * os.path.getsize(path) + (1 << 26)).variables()
     except CorruptFileError as error:
         raise CorruptFileError(f"{path}: {error}") from None
-    except (struct.error, zlib.error, ValueError, IndexError, KeyError, MemoryError, OverflowError) as error:  # fmt: skip
+    except (struct.error, zlib.error, ValueError, IndexError, KeyError, MemoryError, OverflowError) as error:
         raise CorruptFileError(f"{path} is damaged ({type(error).__name__}: {error})") from None
 
 
@@ -126,11 +115,9 @@ class _Reader:
         length = int(self._numbers(parts[0])[0])
         names = [
             n.split(b"\0")[0].decode("ascii")
-            for n in (
-                bytes(parts[1][1][i : i + length]) for i in range(0, len(parts[1][1]), length)
-            )
+            for n in (bytes(parts[1][1][i : i + length]) for i in range(0, len(parts[1][1]), length))
         ]
         values = [self._matrix(body, depth + 1)[1] for _, body in parts[2:]]
         if not names or len(values) != count * len(names):
             raise CorruptFileError("a table does not hold the fields it promises")
-        return [dict(zip(names, values[i : i + len(names)])) for i in range(0, len(values), len(names))]  # fmt: skip
+        return [dict(zip(names, values[i : i + len(names)])) for i in range(0, len(values), len(names))]

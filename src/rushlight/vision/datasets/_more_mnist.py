@@ -108,13 +108,7 @@ class QMNIST(MNIST):
         ['nist', 'test', 'test10k', 'test50k', 'train']
     """
 
-    subsets = {
-        "train": "train",
-        "test": "test",
-        "test10k": "test",
-        "test50k": "test",
-        "nist": "nist",
-    }
+    subsets = {"train": "train", "test": "test", "test10k": "test", "test50k": "test", "nist": "nist"}
     resources: Any = {
         "train": [
             (_QMNIST + "qmnist-train-images-idx3-ubyte.gz", "ed72d4157d28c017586c42bc6afe6370"),
@@ -132,7 +126,7 @@ class QMNIST(MNIST):
 
     def __init__(
         self, root: str | PathLike[str], what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         chosen = what if what is not None else "train" if train else "test"
         self.what = verify_str_arg(chosen, "what", tuple(self.subsets))
         self.compat = compat

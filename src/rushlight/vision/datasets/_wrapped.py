@@ -147,9 +147,7 @@ def _coco_mask(segmentation: Any, size: tuple[int, int]) -> Any:
     if isinstance(segmentation, list):
         packed = mask.merge(mask.frPyObjects(segmentation, *size))
     elif not isinstance(segmentation, dict):
-        raise ValueError(
-            f"COCO segmentation expected to be a dict or a list, got {type(segmentation)}"
-        )
+        raise ValueError(f"COCO segmentation expected to be a dict or a list, got {type(segmentation)}")
     else:
         plain = isinstance(segmentation["counts"], str)
         packed = segmentation if plain else mask.frPyObjects(segmentation, *size)
@@ -158,7 +156,7 @@ def _coco_mask(segmentation: Any, size: tuple[int, int]) -> Any:
 
 def _coco(dataset: Any, target_keys: Any) -> Wrap:
     native = {"segmentation", "area", "iscrowd", "image_id", "bbox", "category_id"}
-    keys = _keys(target_keys, native | {"boxes", "masks", "labels"}, {"image_id", "boxes", "labels"})  # fmt: skip
+    keys = _keys(target_keys, native | {"boxes", "masks", "labels"}, {"image_id", "boxes", "labels"})
 
     def wrap(idx: int, sample: Sample) -> Sample:
         image, rows = sample
@@ -171,7 +169,7 @@ def _coco(dataset: Any, target_keys: Any) -> Wrap:
             "boxes": lambda: _corners(columns["bbox"], size),
             "masks": lambda: tv_tensors.Mask(stack([_coco_mask(s, size) for s in columns["segmentation"]])),
             "labels": lambda: tensor(columns["category_id"]),
-        }  # fmt: skip
+        }
         target = {key: make() for key, make in made.items() if key in keys}
         return image, target | {key: columns[key] for key in keys - made.keys()}
 

@@ -13,13 +13,7 @@ from ...core.tensor import Tensor
 from ...io.errors import CorruptFileError
 from ...operators.create.from_data import from_numpy
 from .folder import load_as_it_is
-from .utils import (
-    check_integrity,
-    download_file_from_google_drive,
-    extract_archive,
-    not_found,
-    verify_str_arg,
-)
+from .utils import check_integrity, download_file_from_google_drive, extract_archive, not_found, verify_str_arg
 from .vision import VisionDataset
 
 _SPLITS = {"train": 0, "valid": 1, "test": 2, "all": None}
@@ -63,7 +57,7 @@ class CelebA(VisionDataset):
         ("0B7EVK8r0v71pbThiMVRxWXZ4dU0", "00566efa6fedff7a56946cd1c10f1c16", "list_bbox_celeba.txt"),
         ("0B7EVK8r0v71pd0FJY3Blby1HUTQ", "cc24ecafdb5b50baae59b03474781f8c", "list_landmarks_align_celeba.txt"),
         ("0B7EVK8r0v71pY0NSMzRuSXJEVkk", "d32c9cbf5e040fd4025c592c306e6668", "list_eval_partition.txt"),
-    ]  # fmt: skip
+    ]
 
     def __init__(
         self,
@@ -104,9 +98,7 @@ class CelebA(VisionDataset):
         }
         for name, table in found.items():
             if len(table.index) != len(splits.index):
-                raise CorruptFileError(
-                    f"the files of {self._path()} do not belong together ({name})"
-                )
+                raise CorruptFileError(f"the files of {self._path()} do not belong together ({name})")
             setattr(self, name, from_numpy(table.data.numpy()[rows]))
         self.attr = (self.attr + 1) // 2  # from -1 and 1
         self.attr_names = attr.header

@@ -16,16 +16,7 @@ from ...io.machine import Machine
 from ._arrays import ArrayDataset
 from .utils import by_hand, check_integrity, download_url, unpack_members
 
-_KINDS = {
-    "u1": "u1",
-    "i1": "i1",
-    "i2": "<i2",
-    "i4": "<i4",
-    "i8": "<i8",
-    "f4": "<f4",
-    "f8": "<f8",
-    "b1": "?",
-}
+_KINDS = {"u1": "u1", "i1": "i1", "i2": "<i2", "i4": "<i4", "i8": "<i8", "f4": "<f4", "f8": "<f8", "b1": "?"}
 
 
 class _Kind:
@@ -169,11 +160,7 @@ class CIFAR10(ArrayDataset):
         ["data_batch_5", "482c414d41f54cd18b22e5b47cb7c3cb"],
     ]
     test_list = [["test_batch", "40351d587109b95175f43aff81a1287e"]]
-    meta = {
-        "filename": "batches.meta",
-        "key": "label_names",
-        "md5": "5ff9c542aee3614f3951f8cda6e48888",
-    }
+    meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
 
     data: np.ndarray
     targets: list[int]
@@ -295,8 +282,4 @@ class CIFAR100(CIFAR10):
     tgz_md5 = "eb9058c3a382ffc7106e4002c42a8d85"
     train_list = [["train", "16019d7e3df5f24257cddd939b257f8d"]]
     test_list = [["test", "f0ef6b0ae62326f3e7ffdfab6717acfc"]]
-    meta = {
-        "filename": "meta",
-        "key": "fine_label_names",
-        "md5": "7973b15100ade9c7d40fb424638fde48",
-    }
+    meta = {"filename": "meta", "key": "fine_label_names", "md5": "7973b15100ade9c7d40fb424638fde48"}

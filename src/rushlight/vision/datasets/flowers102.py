@@ -12,13 +12,7 @@ import numpy as np
 from ...io.errors import CorruptFileError
 from ._matlab import read_matlab
 from .folder import default_loader
-from .utils import (
-    check_integrity,
-    download_and_extract_archive,
-    download_url,
-    not_found,
-    verify_str_arg,
-)
+from .utils import check_integrity, download_and_extract_archive, download_url, not_found, verify_str_arg
 from .vision import Published
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from .._pillow import open_picture
 from .vision import VisionDataset
 
-IMG_EXTENSIONS = (
-    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp",
-)  # fmt: skip
+IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
@@ -30,9 +28,7 @@ def find_classes(directory: str | PathLike[str]) -> tuple[list[str], dict[str, i
     try:
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"Couldn't find any class folder in {directory}: no such folder."
-        ) from None
+        raise FileNotFoundError(f"Couldn't find any class folder in {directory}: no such folder.") from None
     except NotADirectoryError:
         raise NotADirectoryError(f"{directory} is a file, not a folder of class folders.") from None
     if not classes:
@@ -54,9 +50,7 @@ def make_dataset(
     elif not class_to_idx:
         raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
     if (extensions is None) == (is_valid_file is None):
-        raise ValueError(
-            "Both extensions and is_valid_file cannot be None or not None at the same time"
-        )
+        raise ValueError("Both extensions and is_valid_file cannot be None or not None at the same time")
     if is_valid_file is None:
         ends: Any = extensions
 
@@ -120,9 +114,7 @@ class DatasetFolder(VisionDataset):
         self.loader = loader
         self.extensions = extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        self.samples = self.make_dataset(
-            self.root, self.class_to_idx, extensions, is_valid_file, allow_empty
-        )
+        self.samples = self.make_dataset(self.root, self.class_to_idx, extensions, is_valid_file, allow_empty)
         self.targets = [number for _, number in self.samples]
 
     @staticmethod

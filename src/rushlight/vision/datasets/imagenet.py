@@ -73,9 +73,7 @@ class ImageNet(ImageFolder):
         return f"Split: {self.split}"
 
 
-def load_meta_file(
-    root: str | PathLike[str], file: str | None = None
-) -> tuple[dict[str, Any], list[str]]:
+def load_meta_file(root: str | PathLike[str], file: str | None = None) -> tuple[dict[str, Any], list[str]]:
     """The names of classes by their WordNet numbers, and the classes of the pictures of "val"."""
     path = os.path.join(root, file or META_FILE)
     if not check_integrity(path):
@@ -84,7 +82,7 @@ def load_meta_file(
             "This file is automatically created by the ImageNet dataset."
         )
     found = load(path, weights_only=True)
-    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], dict) and isinstance(found[1], list)):  # fmt: skip
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], dict) and isinstance(found[1], list)):
         raise CorruptFileError(f"{path} does not hold names of classes")
     return found
 
@@ -131,9 +129,7 @@ def parse_devkit_archive(root: str | PathLike[str], file: str | None = None) -> 
     save((dict(leaves.values()), wnids), os.path.join(root, META_FILE))
 
 
-def parse_train_archive(
-    root: str | PathLike[str], file: str | None = None, folder: str = "train"
-) -> None:
+def parse_train_archive(root: str | PathLike[str], file: str | None = None, folder: str = "train") -> None:
     """Unpack the pictures of "train": an archive of archives, one for each class."""
     place = os.path.join(root, folder)
     extract_archive(_archive(root, "train", file), place)
@@ -143,10 +139,7 @@ def parse_train_archive(
 
 
 def parse_val_archive(
-    root: str | PathLike[str],
-    file: str | None = None,
-    wnids: list[str] | None = None,
-    folder: str = "val",
+    root: str | PathLike[str], file: str | None = None, wnids: list[str] | None = None, folder: str = "val"
 ) -> None:
     """Unpack the pictures of "val", and move each into the folder of its class."""
     classes = load_meta_file(root)[1] if wnids is None else wnids

@@ -39,10 +39,7 @@ class LSUNClass(VisionDataset):
     """
 
     def __init__(
-        self,
-        root: str | PathLike[str],
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        self, root: str | PathLike[str], transform: Callable | None = None, target_transform: Callable | None = None
     ) -> None:
         import lmdb
 
@@ -106,15 +103,11 @@ class LSUN(VisionDataset):
         if isinstance(classes, str) and classes in _PARTS:
             return ["test"] if classes == "test" else [f"{scene}_{classes}" for scene in _SCENES]
         if not isinstance(classes, Iterable):
-            raise ValueError(
-                f"Expected type str or Iterable for argument classes, but got type {type(classes)}."
-            )
+            raise ValueError(f"Expected type str or Iterable for argument classes, but got type {type(classes)}.")
         names = list(classes)
         for name in names:
             if not isinstance(name, str):
-                raise ValueError(
-                    f"Expected type str for elements in argument classes, but got type {type(name)}."
-                )
+                raise ValueError(f"Expected type str for elements in argument classes, but got type {type(name)}.")
             scene, _, part = name.rpartition("_")
             for value, what, known in ((scene, "LSUN class", _SCENES), (part, "postfix", _PARTS)):
                 listed = ", ".join(f"'{k}'" for k in known)

@@ -47,10 +47,7 @@ class FashionMini(ArrayDataset):
     targets: Tensor
 
     def __init__(
-        self,
-        train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
+        self, train: bool = True, transform: Callable | None = None, target_transform: Callable | None = None
     ) -> None:
         super().__init__(None, transform=transform, target_transform=target_transform)
         self.train = train

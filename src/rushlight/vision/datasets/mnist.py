@@ -26,9 +26,7 @@ _MOST = 1 << 27
 def parse_idx(raw: bytes, kind: int = 8) -> np.ndarray:
     """The array in an IDX file, of bytes (8) or of 32-bit integers (12); CorruptFileError when it is none."""
     if len(raw) < 4 or raw[:3] != bytes((0, 0, kind)):
-        raise CorruptFileError(
-            "not an IDX file of bytes" if kind == 8 else "not an IDX file of integers"
-        )
+        raise CorruptFileError("not an IDX file of bytes" if kind == 8 else "not an IDX file of integers")
     number = np.dtype(np.uint8 if kind == 8 else ">i4")
     dims = raw[3]
     if not 1 <= dims <= 3 or len(raw) < 4 + 4 * dims:
@@ -38,9 +36,7 @@ def parse_idx(raw: bytes, kind: int = 8) -> np.ndarray:
     for n in shape:
         total *= n
     if total * number.itemsize != len(raw) - 4 - 4 * dims:
-        raise CorruptFileError(
-            f"the IDX file does not hold the {'x'.join(map(str, shape))} it promises"
-        )
+        raise CorruptFileError(f"the IDX file does not hold the {'x'.join(map(str, shape))} it promises")
     return np.frombuffer(bytearray(raw), number, offset=4 + 4 * dims).reshape(shape)
 
 
@@ -63,10 +59,7 @@ class MNIST(ArrayDataset):
         '0 - zero'
     """
 
-    mirrors = [
-        "https://ossci-datasets.s3.amazonaws.com/mnist/",
-        "http://yann.lecun.com/exdb/mnist/",
-    ]
+    mirrors = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"]
     resources = [
         ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
         ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
@@ -184,10 +177,7 @@ class FashionMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
         ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
     ]
-    classes = [
-        "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-        "Ankle boot",
-    ]  # fmt: skip
+    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 
 
 class KMNIST(MNIST):

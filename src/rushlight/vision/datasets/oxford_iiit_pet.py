@@ -68,9 +68,7 @@ class OxfordIIITPet(VisionDataset):
         self._labels = [int(row[1]) - 1 for row in rows]
         self._bin_labels = [int(row[2]) - 1 for row in rows]
         breeds = {label: name.rsplit("_", 1)[0] for name, label in zip(names, self._labels)}
-        self.classes = [
-            " ".join(part.title() for part in breeds[label].split("_")) for label in sorted(breeds)
-        ]
+        self.classes = [" ".join(part.title() for part in breeds[label].split("_")) for label in sorted(breeds)]
         self.bin_classes = ["Cat", "Dog"]
         self.class_to_idx = dict(zip(self.classes, range(len(self.classes))))
         self.bin_class_to_idx = {"Cat": 0, "Dog": 1}

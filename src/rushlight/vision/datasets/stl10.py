@@ -54,14 +54,10 @@ class STL10(PlanesDataset):
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.split = verify_str_arg(split, "split", self.splits)
         if folds is not None and (not isinstance(folds, int) or not 0 <= folds < 10):
-            raise ValueError(
-                f"Value for argument folds should be in the range [0, 10), but got {folds}."
-            )
+            raise ValueError(f"Value for argument folds should be in the range [0, 10), but got {folds}.")
         self.folds = folds
         if download:
-            download_and_extract_archive(
-                self.url, self.root, filename=self.filename, md5=self.tgz_md5
-            )
+            download_and_extract_archive(self.url, self.root, filename=self.filename, md5=self.tgz_md5)
         self.data, self.labels = self._load()
         self.classes: list[str] = []
         names = self._path("class_names.txt")

@@ -40,7 +40,7 @@ class SVHN(PlanesDataset):
         "train": [_SERVER + "train_32x32.mat", "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"],
         "test": [_SERVER + "test_32x32.mat", "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"],
         "extra": [_SERVER + "extra_32x32.mat", "extra_32x32.mat", "a93ce644f1a588dc4d68dda5feec44a7"],
-    }  # fmt: skip
+    }
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class SVHN(PlanesDataset):
         return pictures.transpose(3, 2, 0, 1), np.where(labels == 10, 0, labels)
 
     def _check_integrity(self) -> bool:
-        return check_integrity(os.path.join(self.root, self.filename), self.split_list[self.split][2])  # fmt: skip
+        return check_integrity(os.path.join(self.root, self.filename), self.split_list[self.split][2])
 
     def download(self) -> None:
         """Fetch the file of this split."""

@@ -136,15 +136,11 @@ def _detect_file_type(file: str | PathLike[str]) -> tuple[str, str | None, str |
     if last in _ARCHIVE_EXTRACTORS:
         return last, last, None
     if last not in _COMPRESSED_FILE_OPENERS:
-        raise RuntimeError(
-            f"File '{file}' has no suffixes that could be used to detect the archive type."
-        )
+        raise RuntimeError(f"File '{file}' has no suffixes that could be used to detect the archive type.")
     return (before + last, before, last) if before in _ARCHIVE_EXTRACTORS else (last, None, last)
 
 
-def _decompress(
-    from_path: Any, to_path: str | PathLike[str] | None = None, remove_finished: bool = False
-) -> Any:
+def _decompress(from_path: Any, to_path: str | PathLike[str] | None = None, remove_finished: bool = False) -> Any:
     """Unpack one file; where it lies then."""
     ending, archive, compression = _detect_file_type(from_path)
     if compression is None or archive is not None:
@@ -234,14 +230,10 @@ def by_hand(name: str, error: Exception | None, folder: str, files: Iterable[str
     """The error of a dataset that cannot be downloaded: where its files may be placed instead."""
     said = f"{name} could not be downloaded ({error}). " if error else ""
     listed = ", ".join(files)
-    return RuntimeError(
-        f"{said}Without a network, place these files in {os.path.abspath(folder)} by hand: {listed}"
-    )
+    return RuntimeError(f"{said}Without a network, place these files in {os.path.abspath(folder)} by hand: {listed}")
 
 
-def not_found(
-    folder: str, files: Iterable[str], why: str = "", state: str = "not found or corrupted"
-) -> RuntimeError:
+def not_found(folder: str, files: Iterable[str], why: str = "", state: str = "not found or corrupted") -> RuntimeError:
     """The error of a dataset whose files are not there, or damaged."""
     reason = f" ({why}). " if why else ". "
     said = f"Dataset {state}. You can use download=True to download it{reason}"
@@ -249,10 +241,7 @@ def not_found(
 
 
 def verify_str_arg(
-    value: object,
-    arg: str | None = None,
-    valid_values: Iterable[str] | None = None,
-    custom_msg: str | None = None,
+    value: object, arg: str | None = None, valid_values: Iterable[str] | None = None, custom_msg: str | None = None
 ) -> Any:
     """A text that is one of the permitted ones, or a ValueError that lists them."""
     said = "" if arg is None else f" for argument {arg}"

@@ -42,9 +42,7 @@ class VisionDataset(Dataset):
     ) -> None:
         self.root: Any = os.path.expanduser(root) if isinstance(root, str) else root
         if transforms is not None and (transform is not None or target_transform is not None):
-            raise ValueError(
-                "Only transforms or transform/target_transform can be passed as argument"
-            )
+            raise ValueError("Only transforms or transform/target_transform can be passed as argument")
         self.transform = transform
         self.target_transform = target_transform
         if transform is not None or target_transform is not None:
@@ -64,9 +62,7 @@ class VisionDataset(Dataset):
         body += self.extra_repr().splitlines()
         if getattr(self, "transforms", None) is not None:
             body += [repr(self.transforms)]
-        return "\n".join(
-            [f"Dataset {type(self).__name__}", *[" " * self._repr_indent + b for b in body]]
-        )
+        return "\n".join([f"Dataset {type(self).__name__}", *[" " * self._repr_indent + b for b in body]])
 
     def extra_repr(self) -> str:
         """More lines of the printed form."""
@@ -93,9 +89,7 @@ class Published(VisionDataset):
 class StandardTransform:
     """One transform for the picture, one for the target."""
 
-    def __init__(
-        self, transform: Callable | None = None, target_transform: Callable | None = None
-    ) -> None:
+    def __init__(self, transform: Callable | None = None, target_transform: Callable | None = None) -> None:
         self.transform = transform
         self.target_transform = target_transform
 

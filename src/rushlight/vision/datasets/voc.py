@@ -51,9 +51,7 @@ class _VOC(VisionDataset):
         self.image_set = verify_str_arg(image_set, "image_set", sets)
         place, file, md5, folder = _YEARS["2007-test" if image_set == "test" else year]
         if download:
-            download_and_extract_archive(
-                _SERVER + place + "/" + file, self.root, filename=file, md5=md5
-            )
+            download_and_extract_archive(_SERVER + place + "/" + file, self.root, filename=file, md5=md5)
         base = os.path.join(self.root, *folder.split("/"))
         listed = os.path.join(base, "ImageSets", self._splits, image_set + ".txt")
         if not os.path.isfile(listed):

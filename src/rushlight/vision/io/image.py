@@ -110,9 +110,7 @@ def _decode(raw: bytes, mode: Any, turn: bool) -> Tensor:
                 picture = picture.convert(_PIL_MODES[wanted])
             elif picture.mode not in _AS_THEY_ARE:
                 alpha = "transparency" in picture.info
-                picture = picture.convert(
-                    "RGBA" if alpha else "L" if picture.mode == "1" else "RGB"
-                )
+                picture = picture.convert("RGBA" if alpha else "L" if picture.mode == "1" else "RGB")
             a = np.array(picture)
     except (*_BROKEN, image.DecompressionBombError) as error:
         raise CorruptFileError(f"the bytes are no picture that can be decoded: {error}") from None
@@ -129,9 +127,7 @@ def _bytes(input: Any) -> bytes:
 
 
 def decode_image(
-    input: Tensor | str,
-    mode: Any = ImageReadMode.UNCHANGED,
-    apply_exif_orientation: bool = False,
+    input: Tensor | str, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
 ) -> Tensor:
     """The picture in the bytes of a file, or in the file of that path, as uint8 (C, H, W).
 
@@ -153,28 +149,19 @@ def decode_image(
     return _decode(_bytes(input), mode, apply_exif_orientation)
 
 
-def decode_png(
-    input: Tensor,
-    mode: Any = ImageReadMode.UNCHANGED,
-    apply_exif_orientation: bool = False,
-) -> Tensor:
+def decode_png(input: Tensor, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
     """As `decode_image`, of the bytes of a PNG file."""
     return _decode(_bytes(input), mode, apply_exif_orientation)
 
 
 def decode_jpeg(
-    input: Tensor,
-    mode: Any = ImageReadMode.UNCHANGED,
-    device: Any = "cpu",
-    apply_exif_orientation: bool = False,
+    input: Tensor, mode: Any = ImageReadMode.UNCHANGED, device: Any = "cpu", apply_exif_orientation: bool = False
 ) -> Tensor:
     """As `decode_image`, of the bytes of a JPEG file."""
     return _decode(_bytes(input), mode, apply_exif_orientation).to(device)
 
 
-def read_image(
-    path: str, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
-) -> Tensor:
+def read_image(path: str, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
     """The picture of a file as uint8 (C, H, W).
 
     Args:
@@ -200,9 +187,7 @@ def _encode(input: Tensor, kind: str, **options: Any) -> bytes:
     if input.dtype.name != "uint8":
         raise RuntimeError(f"Input tensor dtype should be uint8, but got {input.dtype}")
     if input.ndim != 3 or input.shape[0] not in (1, 3):
-        raise RuntimeError(
-            f"Input data should be a 3-dimensional tensor of 1 or 3 channels, got {tuple(input.shape)}"
-        )
+        raise RuntimeError(f"Input data should be a 3-dimensional tensor of 1 or 3 channels, got {tuple(input.shape)}")
     a = input.cpu().numpy().transpose(1, 2, 0)
     memory = io.BytesIO()
     rows = np.ascontiguousarray(a[:, :, 0] if a.shape[2] == 1 else a)

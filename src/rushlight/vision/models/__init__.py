@@ -28,15 +28,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     vgg,
     vision_transformer,
 )
-from ._api import (
-    Weights,
-    WeightsEnum,
-    get_model,
-    get_model_builder,
-    get_model_weights,
-    get_weight,
-    list_models,
-)
+from ._api import Weights, WeightsEnum, get_model, get_model_builder, get_model_weights, get_weight, list_models
 
 _FAMILIES = (
     alexnet, convnext, densenet, efficientnet, googlenet, inception, maxvit, mnasnet, mobilenetv2, mobilenetv3, regnet,

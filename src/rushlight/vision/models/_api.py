@@ -13,10 +13,7 @@ from typing import Any, Self, TypeVar
 from ...hub import load_state_dict_from_url
 from ...nn import Module
 
-__all__ = [
-    "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
-    "list_models",
-]  # fmt: skip
+__all__ = ["Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight", "list_models"]
 
 
 _Builder = TypeVar("_Builder", bound=Callable)
@@ -68,9 +65,7 @@ class WeightsEnum(Enum):
         default = cls.__members__.get("DEFAULT")
         if default is not None and not cls.__dict__.get("__doc__"):
             cls.__doc__ = _KINDS.format(
-                model=cls.__name__.removesuffix("_Weights"),
-                name=cls.__name__,
-                count=default.meta["num_params"],
+                model=cls.__name__.removesuffix("_Weights"), name=cls.__name__, count=default.meta["num_params"]
             )
 
     @classmethod
@@ -79,14 +74,11 @@ class WeightsEnum(Enum):
         if isinstance(obj, str):
             name = obj.replace(cls.__name__ + ".", "")
             if name not in cls.__members__:
-                raise KeyError(
-                    f"{cls.__name__} has no {name!r}; it has {', '.join(cls.__members__)}"
-                )
+                raise KeyError(f"{cls.__name__} has no {name!r}; it has {', '.join(cls.__members__)}")
             obj = cls[name]
         elif obj is not None and not isinstance(obj, cls):
             raise TypeError(
-                f"Invalid Weight class provided; expected {cls.__name__} but received "
-                f"{type(obj).__name__}."
+                f"Invalid Weight class provided; expected {cls.__name__} but received {type(obj).__name__}."
             )
         return obj
 

@@ -27,16 +27,11 @@ class BasicConv2d(nn.Module):
 def as_trained(x: Tensor) -> Tensor:
     """Pictures normalised as ImageNet's usually are, as these weights expect them."""
     rows = ((0.229, 0.485), (0.224, 0.456), (0.225, 0.406))
-    parts = [
-        x[:, i].unsqueeze(1) * (std / 0.5) + (mean - 0.5) / 0.5
-        for i, (std, mean) in enumerate(rows)
-    ]
+    parts = [x[:, i].unsqueeze(1) * (std / 0.5) + (mean - 0.5) / 0.5 for i, (std, mean) in enumerate(rows)]
     return cat(parts, 1)
 
 
-def initialise(
-    model: nn.Module, asked: bool | None, std: Callable[[nn.Module], float], name: str
-) -> None:
+def initialise(model: nn.Module, asked: bool | None, std: Callable[[nn.Module], float], name: str) -> None:
     """Truncated normal weights, unless they are refused; said once that this may change."""
     if asked is None:
         warnings.warn(

@@ -20,12 +20,7 @@ _HOST = "https://download.pytorch.org/models/"
 
 def _facts(num_params: int, names: Any, trained_on: str, least: int = 1, **quality: Any) -> dict:
     metrics = {trained_on: {k.replace("__", "@"): v for k, v in quality.items()}}
-    return {
-        "num_params": num_params,
-        "min_size": (least, least),
-        "categories": names,
-        "_metrics": metrics,
-    }
+    return {"num_params": num_params, "min_size": (least, least), "categories": names, "_metrics": metrics}
 
 
 def _imagenet(params: int, acc1: float, min_size: int = 1, **options: Any) -> tuple[Any, dict]:
@@ -120,9 +115,7 @@ _Made = TypeVar("_Made", bound=nn.Module, covariant=True)
 class ModelBuilder(Protocol[_Made]):
     """A function that builds a model, with weights where they are asked for."""
 
-    def __call__(
-        self, *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-    ) -> _Made: ...
+    def __call__(self, *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> _Made: ...
 
 
 _ALONE = """{said}
@@ -156,9 +149,7 @@ def build(
     """
     kinds = _kinds(name)
 
-    def builder(
-        *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-    ) -> _Model:
+    def builder(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> _Model:
         chosen = kinds.verify(weights)
         if chosen is None:
             return make(**kwargs)
@@ -172,9 +163,7 @@ def build(
         return model
 
     made = make.func if isinstance(make, partial) else make
-    builder.__annotations__["return"] = (
-        made.__name__ if isinstance(made, type) else made.__annotations__["return"]
-    )
+    builder.__annotations__["return"] = made.__name__ if isinstance(made, type) else made.__annotations__["return"]
     first = doc or f"The network of that name: {name.lower().replace('_', ' ')}."
     said = _ALONE.format(said=first, kinds=kinds.__name__, name=name.lower(), note=note, more=more)
     return kinds, _public(builder, name, said, weights=("pretrained", next(iter(kinds))))
@@ -230,9 +219,7 @@ def build_on(
         if weights is not None:
             below = None
             wanted = {"num_classes": len(weights.meta["categories"]), **(decided or {})}
-            num_classes = _ovewrite_value_param(
-                "num_classes", num_classes, wanted.pop("num_classes")
-            )
+            num_classes = _ovewrite_value_param("num_classes", num_classes, wanted.pop("num_classes"))
             for key, value in wanted.items():
                 kwargs[key] = _ovewrite_value_param(key, kwargs.get(key), value)
         count = classes if num_classes is None else num_classes
@@ -243,13 +230,11 @@ def build_on(
                 after(model, weights)
         return model
 
-    said = _ON.format(
-        said=doc, kinds=kinds.__name__, below=family.__name__, classes=classes, name=name.lower()
-    )
+    said = _ON.format(said=doc, kinds=kinds.__name__, below=family.__name__, classes=classes, name=name.lower())
     trained = usual if usual is not None else next(iter(family))
     return kinds, _public(
         builder, name, said, weights=("pretrained", list(kinds)[-1]), weights_backbone=("pretrained_backbone", trained)
-    )  # fmt: skip
+    )
 
 
 def _caller() -> str:

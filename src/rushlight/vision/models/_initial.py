@@ -10,9 +10,7 @@ from ... import nn
 from ...core.tensor import Tensor
 
 
-def drawn(
-    layers: Iterable[nn.Module], draw: Callable[[Tensor], object], kinds: Any = nn.Conv2d
-) -> None:
+def drawn(layers: Iterable[nn.Module], draw: Callable[[Tensor], object], kinds: Any = nn.Conv2d) -> None:
     """Draw the weights of the convolutions among `layers`, or of layers of other kinds; biases are zero."""
     for layer in layers:
         if isinstance(layer, kinds):

@@ -18,17 +18,13 @@ _Builder = TypeVar("_Builder", bound=Callable)
 def _ovewrite_named_param(kwargs: dict[str, Any], param: str, new_value: Any) -> None:
     """Set an argument that the weights decide; another value given by the user is an error."""
     if kwargs.setdefault(param, new_value) != new_value:
-        raise ValueError(
-            f"The parameter '{param}' expected value {new_value} but got {kwargs[param]} instead."
-        )
+        raise ValueError(f"The parameter '{param}' expected value {new_value} but got {kwargs[param]} instead.")
 
 
 def _ovewrite_value_param(param: str, actual: Any, expected: Any) -> Any:
     """The value that the weights decide."""
     if actual is not None and actual != expected:
-        raise ValueError(
-            f"The parameter '{param}' expected value {expected} but got {actual} instead."
-        )
+        raise ValueError(f"The parameter '{param}' expected value {expected} but got {actual} instead.")
     return expected
 
 

@@ -117,18 +117,14 @@ def _convnext(widths: tuple[int, ...], depths: tuple[int, ...], **kwargs: Any) -
 
 
 ConvNeXt_Tiny_Weights, convnext_tiny = build(
-    "ConvNeXt_Tiny",
-    partial(_convnext, (96, 192, 384, 768), (3, 3, 9, 3), stochastic_depth_prob=0.1),
+    "ConvNeXt_Tiny", partial(_convnext, (96, 192, 384, 768), (3, 3, 9, 3), stochastic_depth_prob=0.1)
 )
 ConvNeXt_Small_Weights, convnext_small = build(
-    "ConvNeXt_Small",
-    partial(_convnext, (96, 192, 384, 768), (3, 3, 27, 3), stochastic_depth_prob=0.4),
+    "ConvNeXt_Small", partial(_convnext, (96, 192, 384, 768), (3, 3, 27, 3), stochastic_depth_prob=0.4)
 )
 ConvNeXt_Base_Weights, convnext_base = build(
-    "ConvNeXt_Base",
-    partial(_convnext, (128, 256, 512, 1024), (3, 3, 27, 3), stochastic_depth_prob=0.5),
+    "ConvNeXt_Base", partial(_convnext, (128, 256, 512, 1024), (3, 3, 27, 3), stochastic_depth_prob=0.5)
 )
 ConvNeXt_Large_Weights, convnext_large = build(
-    "ConvNeXt_Large",
-    partial(_convnext, (192, 384, 768, 1536), (3, 3, 27, 3), stochastic_depth_prob=0.5),
+    "ConvNeXt_Large", partial(_convnext, (192, 384, 768, 1536), (3, 3, 27, 3), stochastic_depth_prob=0.5)
 )

@@ -23,9 +23,8 @@ class _DenseLayer(nn.Module):
     """Narrow by 1x1 to a few channels, filter by 3x3; what it is given is everything before it."""
 
     def __init__(
-        self, num_input_features: int, growth_rate: int, bn_size: int, drop_rate: float,
-        memory_efficient: bool = False,
-    ) -> None:  # fmt: skip
+        self, num_input_features: int, growth_rate: int, bn_size: int, drop_rate: float, memory_efficient: bool = False
+    ) -> None:
         super().__init__()
         inside = bn_size * growth_rate
         self.norm1 = nn.BatchNorm2d(num_input_features)

@@ -80,9 +80,7 @@ class MBConv(_Block):
         if inside != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, inside, kernel_size=1, **how))
         layers.append(
-            Conv2dNormActivation(
-                inside, inside, kernel_size=cnf.kernel, stride=cnf.stride, groups=inside, **how
-            )
+            Conv2dNormActivation(inside, inside, kernel_size=cnf.kernel, stride=cnf.stride, groups=inside, **how)
         )
         squeezed = max(1, cnf.input_channels // 4)
         layers.append(se_layer(inside, squeezed, activation=partial(nn.SiLU, inplace=True)))
@@ -94,18 +92,14 @@ class MBConv(_Block):
 class FusedMBConv(_Block):
     """Widening and filtering as one plain convolution."""
 
-    def __init__(
-        self, cnf: MBConvConfig, stochastic_depth_prob: float, norm_layer: Callable[..., nn.Module]
-    ) -> None:
+    def __init__(self, cnf: MBConvConfig, stochastic_depth_prob: float, norm_layer: Callable[..., nn.Module]) -> None:
         super().__init__(cnf, stochastic_depth_prob)
         inside = _make_divisible(cnf.input_channels * cnf.expand_ratio, 8)
         wide = inside != cnf.input_channels
         to = inside if wide else cnf.out_channels
         how: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = [
-            Conv2dNormActivation(
-                cnf.input_channels, to, kernel_size=cnf.kernel, stride=cnf.stride, **how
-            )
+            Conv2dNormActivation(cnf.input_channels, to, kernel_size=cnf.kernel, stride=cnf.stride, **how)
         ]
         if wide:
             how["activation_layer"] = None
@@ -157,9 +151,7 @@ class EfficientNet(nn.Module):
         layers.append(Conv2dNormActivation(last, width, kernel_size=1, **how))
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Sequential(
-            nn.Dropout(p=dropout, inplace=True), nn.Linear(width, num_classes)
-        )
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(width, num_classes))
         reach = 1.0 / sqrt(num_classes)
         initialise(self, lambda w: nn.init.uniform_(w, -reach, reach))
 
@@ -183,21 +175,15 @@ _V2 = {
 }  # fmt: skip
 
 
-def _first(
-    width: float, depth: float, dropout: float, norm: Any = None, **kwargs: Any
-) -> EfficientNet:
+def _first(width: float, depth: float, dropout: float, norm: Any = None, **kwargs: Any) -> EfficientNet:
     stages = [stage.scaled(width, depth) for stage in _B0]
-    return EfficientNet(
-        stages, kwargs.pop("dropout", dropout), norm_layer=kwargs.pop("norm_layer", norm), **kwargs
-    )
+    return EfficientNet(stages, kwargs.pop("dropout", dropout), norm_layer=kwargs.pop("norm_layer", norm), **kwargs)
 
 
 def _second(size: str, dropout: float, **kwargs: Any) -> EfficientNet:
     stages = [MBConvConfig(*row) for row in _V2[size]]
     norm = kwargs.pop("norm_layer", partial(nn.BatchNorm2d, eps=1e-03))
-    return EfficientNet(
-        stages, kwargs.pop("dropout", dropout), norm_layer=norm, last_channel=1280, **kwargs
-    )
+    return EfficientNet(stages, kwargs.pop("dropout", dropout), norm_layer=norm, last_channel=1280, **kwargs)
 
 
 _CUBIC = InterpolationMode.BICUBIC
@@ -209,21 +195,9 @@ EfficientNet_B1_Weights, efficientnet_b1 = build("EfficientNet_B1", partial(_fir
 EfficientNet_B2_Weights, efficientnet_b2 = build("EfficientNet_B2", partial(_first, 1.1, 1.2, 0.3))
 EfficientNet_B3_Weights, efficientnet_b3 = build("EfficientNet_B3", partial(_first, 1.2, 1.4, 0.3))
 EfficientNet_B4_Weights, efficientnet_b4 = build("EfficientNet_B4", partial(_first, 1.4, 1.8, 0.4))
-EfficientNet_B5_Weights, efficientnet_b5 = build(
-    "EfficientNet_B5", partial(_first, 1.6, 2.2, 0.4, _OLD)
-)
-EfficientNet_B6_Weights, efficientnet_b6 = build(
-    "EfficientNet_B6", partial(_first, 1.8, 2.6, 0.5, _OLD)
-)
-EfficientNet_B7_Weights, efficientnet_b7 = build(
-    "EfficientNet_B7", partial(_first, 2.0, 3.1, 0.5, _OLD)
-)
-EfficientNet_V2_S_Weights, efficientnet_v2_s = build(
-    "EfficientNet_V2_S", partial(_second, "s", 0.2)
-)
-EfficientNet_V2_M_Weights, efficientnet_v2_m = build(
-    "EfficientNet_V2_M", partial(_second, "m", 0.3)
-)
-EfficientNet_V2_L_Weights, efficientnet_v2_l = build(
-    "EfficientNet_V2_L", partial(_second, "l", 0.4)
-)
+EfficientNet_B5_Weights, efficientnet_b5 = build("EfficientNet_B5", partial(_first, 1.6, 2.2, 0.4, _OLD))
+EfficientNet_B6_Weights, efficientnet_b6 = build("EfficientNet_B6", partial(_first, 1.8, 2.6, 0.5, _OLD))
+EfficientNet_B7_Weights, efficientnet_b7 = build("EfficientNet_B7", partial(_first, 2.0, 3.1, 0.5, _OLD))
+EfficientNet_V2_S_Weights, efficientnet_v2_s = build("EfficientNet_V2_S", partial(_second, "s", 0.2))
+EfficientNet_V2_M_Weights, efficientnet_v2_m = build("EfficientNet_V2_M", partial(_second, "m", 0.3))
+EfficientNet_V2_L_Weights, efficientnet_v2_l = build("EfficientNet_V2_L", partial(_second, "l", 0.4))

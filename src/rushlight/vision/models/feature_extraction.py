@@ -66,9 +66,7 @@ class NodePathTracer(LeafModuleAwareTracer):
         finally:
             self.current_module_qualname = before
 
-    def create_proxy(
-        self, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **more: Any
-    ) -> Any:
+    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **more: Any) -> Any:
         proxy = super().create_proxy(kind, target, args, kwargs, *rest, **more)
         self.node_to_qualname[proxy.node] = self._path_of(proxy.node)
         return proxy
@@ -77,9 +75,7 @@ class NodePathTracer(LeafModuleAwareTracer):
         """The module's path and, unless the node is that module, its name; repeated ones are numbered."""
         path = self.current_module_qualname
         if node.op != "call_module":
-            name = re.sub(
-                r"_[0-9]+$", "", str(node)
-            )  # the graph numbers names of all modules together
+            name = re.sub(r"_[0-9]+$", "", str(node))  # the graph numbers names of all modules together
             path = f"{path}.{name}" if path else name
         seen = self._used.get(path)
         self._used[path] = 0 if seen is None else seen + 1
@@ -168,9 +164,7 @@ class DualGraphModule(GraphModule):
         (True, True)
     """
 
-    def __init__(
-        self, root: Module, train_graph: Graph, eval_graph: Graph, class_name: str = "GraphModule"
-    ) -> None:
+    def __init__(self, root: Module, train_graph: Graph, eval_graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__(root, train_graph if root.training else eval_graph, class_name)
         for node in (*train_graph.nodes, *eval_graph.nodes):
             if node.op in ("get_attr", "call_module"):
@@ -263,13 +257,9 @@ def create_feature_extractor(
             "If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified"
         )
     if (return_nodes is None) == (train_return_nodes is None):
-        raise ValueError(
-            "If `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified"
-        )
+        raise ValueError("If `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
     options = _options(tracer_kwargs)
-    traced = {
-        mode: _traced(model, mode == "train", options, concrete_args) for mode in ("train", "eval")
-    }
+    traced = {mode: _traced(model, mode == "train", options, concrete_args) for mode in ("train", "eval")}
     if return_nodes is not None and not suppress_diff_warning:
         _warn_difference(_names(*traced["train"]), _names(*traced["eval"]))
     chosen = {

@@ -13,13 +13,11 @@ from ._api import WeightsEnum
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
 from ._build import build
 
-__all__ = [
-    "GoogLeNet", "GoogLeNetOutputs", "GoogLeNet_Weights", "googlenet",
-]  # fmt: skip
+__all__ = ["GoogLeNet", "GoogLeNetOutputs", "GoogLeNet_Weights", "googlenet"]
 
 
 GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
-GoogLeNetOutputs.__annotations__ = {"logits": Tensor, "aux_logits2": "Tensor | None", "aux_logits1": "Tensor | None"}  # fmt: skip
+GoogLeNetOutputs.__annotations__ = {"logits": Tensor, "aux_logits2": "Tensor | None", "aux_logits1": "Tensor | None"}
 GoogLeNetOutputs.__doc__ = """What `GoogLeNet` returns while training: the result, and those of the two classifiers halfway.
 
 Example:
@@ -39,12 +37,10 @@ class Inception(nn.Module):
         conv = conv_block
         self.branch1 = conv(in_channels, ch1x1, kernel_size=1)
         self.branch2 = nn.Sequential(
-            conv(in_channels, ch3x3red, kernel_size=1),
-            conv(ch3x3red, ch3x3, kernel_size=3, padding=1),
+            conv(in_channels, ch3x3red, kernel_size=1), conv(ch3x3red, ch3x3, kernel_size=3, padding=1)
         )
         self.branch3 = nn.Sequential(
-            conv(in_channels, ch5x5red, kernel_size=1),
-            conv(ch5x5red, ch5x5, kernel_size=3, padding=1),
+            conv(in_channels, ch5x5red, kernel_size=1), conv(ch5x5red, ch5x5, kernel_size=3, padding=1)
         )
         self.branch4 = nn.Sequential(
             nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=True),

@@ -13,9 +13,7 @@ from ._api import WeightsEnum
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
 from ._build import build
 
-__all__ = [
-    "Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3",
-]  # fmt: skip
+__all__ = ["Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3"]
 
 
 InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
@@ -33,10 +31,7 @@ class InceptionA(nn.Module):
     """1x1; 5x5; 3x3 twice; pool."""
 
     def __init__(
-        self,
-        in_channels: int,
-        pool_features: int,
-        conv_block: Callable[..., nn.Module] = BasicConv2d,
+        self, in_channels: int, pool_features: int, conv_block: Callable[..., nn.Module] = BasicConv2d
     ) -> None:
         super().__init__()
         conv = conv_block
@@ -58,9 +53,7 @@ class InceptionA(nn.Module):
 class InceptionB(nn.Module):
     """Half the size: 3x3; 3x3 twice; pool."""
 
-    def __init__(
-        self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d
-    ) -> None:
+    def __init__(self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d) -> None:
         super().__init__()
         conv = conv_block
         self.branch3x3 = conv(in_channels, 384, kernel_size=3, stride=2)
@@ -76,12 +69,7 @@ class InceptionB(nn.Module):
 class InceptionC(nn.Module):
     """7x7 as 1x7 and 7x1, once and twice."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        channels_7x7: int,
-        conv_block: Callable[..., nn.Module] = BasicConv2d,
-    ) -> None:
+    def __init__(self, in_channels: int, channels_7x7: int, conv_block: Callable[..., nn.Module] = BasicConv2d) -> None:
         super().__init__()
         conv, c = conv_block, channels_7x7
         wide: dict[str, Any] = {"kernel_size": (1, 7), "padding": (0, 3)}
@@ -108,9 +96,7 @@ class InceptionC(nn.Module):
 class InceptionD(nn.Module):
     """Half the size again."""
 
-    def __init__(
-        self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d
-    ) -> None:
+    def __init__(self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d) -> None:
         super().__init__()
         conv = conv_block
         self.branch3x3_1 = conv(in_channels, 192, kernel_size=1)
@@ -130,9 +116,7 @@ class InceptionD(nn.Module):
 class InceptionE(nn.Module):
     """The widest: branches end in 1x3 and 3x1 side by side."""
 
-    def __init__(
-        self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d
-    ) -> None:
+    def __init__(self, in_channels: int, conv_block: Callable[..., nn.Module] = BasicConv2d) -> None:
         super().__init__()
         conv = conv_block
         wide: dict[str, Any] = {"kernel_size": (1, 3), "padding": (0, 1)}
@@ -159,9 +143,7 @@ class InceptionE(nn.Module):
 class InceptionAux(nn.Module):
     """A small classifier halfway."""
 
-    def __init__(
-        self, in_channels: int, num_classes: int, conv_block: Callable[..., nn.Module] = BasicConv2d
-    ) -> None:
+    def __init__(self, in_channels: int, num_classes: int, conv_block: Callable[..., nn.Module] = BasicConv2d) -> None:
         super().__init__()
         self.conv0 = conv_block(in_channels, 128, kernel_size=1)
         self.conv1 = conv_block(128, 768, kernel_size=5)
@@ -190,15 +172,7 @@ class Inception3(nn.Module):
         dropout: float = 0.5,
     ) -> None:  # fmt: skip
         super().__init__()
-        usual: list[Any] = [
-            BasicConv2d,
-            InceptionA,
-            InceptionB,
-            InceptionC,
-            InceptionD,
-            InceptionE,
-            InceptionAux,
-        ]
+        usual: list[Any] = [BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux]
         conv, a, b, c, d, e, aux = inception_blocks or usual
         self.aux_logits, self.transform_input = aux_logits, transform_input
         self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)
@@ -223,9 +197,7 @@ class Inception3(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(p=dropout)
         self.fc = nn.Linear(2048, num_classes)
-        initialise(
-            self, init_weights, lambda layer: float(getattr(layer, "stddev", 0.1)), "inception_v3"
-        )
+        initialise(self, init_weights, lambda layer: float(getattr(layer, "stddev", 0.1)), "inception_v3")
 
     def forward(self, x: Tensor) -> Any:
         x = as_trained(x) if self.transform_input else x

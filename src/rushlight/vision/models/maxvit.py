@@ -39,24 +39,14 @@ class MBConv(nn.Module):
             smaller = [nn.AvgPool2d(3, stride, padding=1)] if stride == 2 else []
             self.proj = nn.Sequential(*smaller, nn.Conv2d(in_channels, out_channels, 1))
         wide = int(out_channels * expansion_ratio)
-        self.stochastic_depth = (
-            StochasticDepth(p_stochastic_dropout, "row") if p_stochastic_dropout else nn.Identity()
-        )
-        conv = partial(
-            Conv2dNormActivation,
-            activation_layer=activation_layer,
-            norm_layer=norm_layer,
-            inplace=None,
-        )
+        self.stochastic_depth = StochasticDepth(p_stochastic_dropout, "row") if p_stochastic_dropout else nn.Identity()
+        conv = partial(Conv2dNormActivation, activation_layer=activation_layer, norm_layer=norm_layer, inplace=None)
         self.layers = nn.Sequential()
         for name, layer in (
             ("pre_norm", norm_layer(in_channels)),
             ("conv_a", conv(in_channels, wide, 1, 1, 0)),
             ("conv_b", conv(wide, wide, 3, stride, 1, groups=wide)),
-            (
-                "squeeze_excitation",
-                SqueezeExcitation(wide, int(out_channels * squeeze_ratio), nn.SiLU),
-            ),
+            ("squeeze_excitation", SqueezeExcitation(wide, int(out_channels * squeeze_ratio), nn.SiLU)),
             ("conv_c", nn.Conv2d(wide, out_channels, 1)),
         ):
             self.layers.add_module(name, layer)
@@ -154,19 +144,16 @@ class MaxVitLayer(nn.Module):
         norm_layer: Callable[..., nn.Module], activation_layer: Callable[..., nn.Module], p_stochastic_dropout: float, **attention: Any,
     ) -> None:  # fmt: skip
         super().__init__()
-        shared: dict[str, Any] = {
-            "activation_layer": activation_layer,
-            "p_stochastic_dropout": p_stochastic_dropout,
-        }
+        shared: dict[str, Any] = {"activation_layer": activation_layer, "p_stochastic_dropout": p_stochastic_dropout}
         self.layers = nn.Sequential()
         first = MBConv(
             in_channels, out_channels, expansion_ratio, squeeze_ratio, stride, norm_layer=norm_layer, **shared
-        )  # fmt: skip
+        )
         self.layers.add_module("MBconv", first)
         for kind in ("window", "grid"):
             layer = PartitionAttentionLayer(
                 out_channels, partition_type=kind, norm_layer=nn.LayerNorm, **attention, **shared
-            )  # fmt: skip
+            )
             self.layers.add_module(f"{kind}_attention", layer)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -181,9 +168,7 @@ class MaxVitBlock(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if len(p_stochastic) != n_layers:
-            raise ValueError(
-                f"p_stochastic must have length n_layers={n_layers}, got p_stochastic={p_stochastic}."
-            )
+            raise ValueError(f"p_stochastic must have length n_layers={n_layers}, got p_stochastic={p_stochastic}.")
         self.grid_size = _halved(input_grid_size)
         self.layers = nn.ModuleList(
             MaxVitLayer(out_channels if i else in_channels, out_channels, stride=1 if i else 2,
@@ -236,10 +221,10 @@ class MaxVit(nn.Module):
                 )
         first = Conv2dNormActivation(
             3, stem_channels, 3, 2, norm_layer=norm, activation_layer=activation_layer, bias=False, inplace=None
-        )  # fmt: skip
+        )
         second = Conv2dNormActivation(
             stem_channels, stem_channels, 3, norm_layer=None, activation_layer=None, bias=True
-        )  # fmt: skip
+        )
         self.stem = nn.Sequential(first, second)
         self.partition_size = partition_size
         depths = np.linspace(0, stochastic_depth_prob, sum(block_layers)).tolist()

@@ -22,9 +22,8 @@ class _InvertedResidual(nn.Module):
     """Widen by 1x1, filter each channel, narrow by 1x1."""
 
     def __init__(
-        self, in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion_factor: int,
-        bn_momentum: float = 0.1,
-    ) -> None:  # fmt: skip
+        self, in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion_factor: int, bn_momentum: float = 0.1
+    ) -> None:
         super().__init__()
         if stride not in (1, 2):
             raise ValueError(f"stride should be 1 or 2 instead of {stride}")
@@ -88,13 +87,8 @@ class MNASNet(nn.Module):
             _stack(c[2], c[3], 3, 1, 6, 2), _stack(c[3], c[4], 5, 2, 6, 4), _stack(c[4], c[5], 3, 1, 6, 1),
             nn.Conv2d(c[5], 1280, 1, padding=0, stride=1, bias=False), norm(1280), nn.ReLU(inplace=True),
         )  # fmt: skip
-        self.classifier = nn.Sequential(
-            nn.Dropout(p=dropout, inplace=True), nn.Linear(1280, num_classes)
-        )
-        initialise(
-            self,
-            lambda w: nn.init.kaiming_uniform_(w, mode="fan_out", nonlinearity="sigmoid"),
-        )
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(1280, num_classes))
+        initialise(self, lambda w: nn.init.kaiming_uniform_(w, mode="fan_out", nonlinearity="sigmoid"))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.layers(x).mean([2, 3]))

@@ -19,12 +19,7 @@ class InvertedResidual(nn.Module):
     """Widen by 1x1, filter each channel by 3x3, narrow by 1x1; with a shortcut where shapes agree."""
 
     def __init__(
-        self,
-        inp: int,
-        oup: int,
-        stride: int,
-        expand_ratio: int,
-        norm_layer: Callable[..., nn.Module] | None = None,
+        self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Callable[..., nn.Module] | None = None
     ) -> None:
         super().__init__()
         if stride not in (1, 2):
@@ -51,15 +46,7 @@ class InvertedResidual(nn.Module):
 
 
 # expansion, channels, blocks, stride of the first block
-_STAGES = [
-    [1, 16, 1, 1],
-    [6, 24, 2, 2],
-    [6, 32, 3, 2],
-    [6, 64, 4, 2],
-    [6, 96, 3, 1],
-    [6, 160, 3, 2],
-    [6, 320, 1, 1],
-]
+_STAGES = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]]
 
 
 class MobileNetV2(nn.Module):
@@ -97,8 +84,7 @@ class MobileNetV2(nn.Module):
         stages = inverted_residual_setting or _STAGES
         if len(stages) == 0 or len(stages[0]) != 4:
             raise ValueError(
-                "inverted_residual_setting should be non-empty or a 4-element list, got "
-                f"{inverted_residual_setting}"
+                f"inverted_residual_setting should be non-empty or a 4-element list, got {inverted_residual_setting}"
             )
         channels = _make_divisible(32 * width_mult, round_nearest)
         self.last_channel = _make_divisible(1280 * max(1.0, width_mult), round_nearest)
@@ -112,9 +98,7 @@ class MobileNetV2(nn.Module):
                 channels = out
         features.append(Conv2dNormActivation(channels, self.last_channel, kernel_size=1, **shared))
         self.features = nn.Sequential(*features)
-        self.classifier = nn.Sequential(
-            nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes)
-        )
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
         initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -44,10 +44,7 @@ class InvertedResidual(nn.Module):
             raise ValueError("illegal stride value")
         self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels
         inside = cnf.expanded_channels
-        how: dict[str, Any] = {
-            "norm_layer": norm_layer,
-            "activation_layer": nn.Hardswish if cnf.use_hs else nn.ReLU,
-        }
+        how: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": nn.Hardswish if cnf.use_hs else nn.ReLU}
         layers: list[nn.Module] = []
         if inside != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, inside, kernel_size=1, **how))
@@ -119,9 +116,7 @@ _SMALL = (
 )  # fmt: skip
 
 
-def _configuration(
-    table: tuple, width_mult: float, reduced_tail: bool, dilated: bool
-) -> list[InvertedResidualConfig]:
+def _configuration(table: tuple, width_mult: float, reduced_tail: bool, dilated: bool) -> list[InvertedResidualConfig]:
     """The blocks of a table; the last stage may be narrower, or dilated where it would stride."""
     found: list[InvertedResidualConfig] = []
     width = partial(_make_divisible, divisor=8)
@@ -143,9 +138,8 @@ def _configuration(
 
 
 def _mobilenet(
-    table: tuple, last: int, width_mult: float = 1.0, reduced_tail: bool = False,
-    dilated: bool = False, **kwargs: Any,
-) -> MobileNetV3:  # fmt: skip
+    table: tuple, last: int, width_mult: float = 1.0, reduced_tail: bool = False, dilated: bool = False, **kwargs: Any
+) -> MobileNetV3:
     blocks = _configuration(table, width_mult, reduced_tail, dilated)
     last_channel = _make_divisible(last // (2 if reduced_tail else 1) * width_mult, 8)
     return MobileNetV3(blocks, last_channel, **kwargs)

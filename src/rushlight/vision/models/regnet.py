@@ -37,12 +37,10 @@ _Layer = Callable[..., nn.Module]
 class SimpleStemIN(Conv2dNormActivation):
     """3x3 with stride 2."""
 
-    def __init__(
-        self, width_in: int, width_out: int, norm_layer: _Layer, activation_layer: _Layer
-    ) -> None:
+    def __init__(self, width_in: int, width_out: int, norm_layer: _Layer, activation_layer: _Layer) -> None:
         super().__init__(
             width_in, width_out, kernel_size=3, stride=2, norm_layer=norm_layer, activation_layer=activation_layer
-        )  # fmt: skip
+        )
 
 
 class BottleneckTransform(nn.Sequential):
@@ -79,10 +77,10 @@ class ResBottleneckBlock(nn.Module):
         if width_in != width_out or stride != 1:
             self.proj = Conv2dNormActivation(
                 width_in, width_out, kernel_size=1, stride=stride, norm_layer=norm_layer, activation_layer=None
-            )  # fmt: skip
+            )
         self.f = BottleneckTransform(
             width_in, width_out, stride, norm_layer, activation_layer, group_width, bottleneck_multiplier, se_ratio
-        )  # fmt: skip
+        )
         self.activation = activation_layer(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -130,18 +128,14 @@ class BlockParams(NamedTuple):
         widths = sorted(set(every))
         depths = [every.count(w) for w in widths]
         groups = [min(group_width, round(w * bottleneck_multiplier)) for w in widths]
-        inside = [
-            _make_divisible(round(w * bottleneck_multiplier), g) for w, g in zip(widths, groups)
-        ]
+        inside = [_make_divisible(round(w * bottleneck_multiplier), g) for w, g in zip(widths, groups)]
         widths = [round(w / bottleneck_multiplier) for w in inside]
         n = len(widths)
         return cls(depths, widths, groups, [bottleneck_multiplier] * n, [2] * n, se_ratio)
 
     def stages(self) -> Iterator[tuple[int, int, int, int, float]]:
         """(width, stride, depth, width of a group, bottleneck) of every stage."""
-        return zip(
-            self.widths, self.strides, self.depths, self.group_widths, self.bottleneck_multipliers
-        )
+        return zip(self.widths, self.strides, self.depths, self.group_widths, self.bottleneck_multipliers)
 
 
 class RegNet(nn.Module):
@@ -195,56 +189,24 @@ class RegNet(nn.Module):
         return self.fc(self.avgpool(self.trunk_output(self.stem(x))).flatten(1))
 
 
-def _regnet(
-    depth: int, w_0: int, w_a: float, w_m: float, group: int, se: float | None = None, **kwargs: Any
-) -> RegNet:
+def _regnet(depth: int, w_0: int, w_a: float, w_m: float, group: int, se: float | None = None, **kwargs: Any) -> RegNet:
     params = BlockParams.from_init_params(depth, w_0, w_a, w_m, group, se_ratio=se)
     norm = kwargs.pop("norm_layer", partial(nn.BatchNorm2d, eps=1e-05, momentum=0.1))
     return RegNet(params, norm_layer=norm, **kwargs)
 
 
-RegNet_Y_400MF_Weights, regnet_y_400mf = build(
-    "RegNet_Y_400MF", partial(_regnet, 16, 48, 27.89, 2.09, 8, 0.25)
-)
-RegNet_Y_800MF_Weights, regnet_y_800mf = build(
-    "RegNet_Y_800MF", partial(_regnet, 14, 56, 38.84, 2.4, 16, 0.25)
-)
-RegNet_Y_1_6GF_Weights, regnet_y_1_6gf = build(
-    "RegNet_Y_1_6GF", partial(_regnet, 27, 48, 20.71, 2.65, 24, 0.25)
-)
-RegNet_Y_3_2GF_Weights, regnet_y_3_2gf = build(
-    "RegNet_Y_3_2GF", partial(_regnet, 21, 80, 42.63, 2.66, 24, 0.25)
-)
-RegNet_Y_8GF_Weights, regnet_y_8gf = build(
-    "RegNet_Y_8GF", partial(_regnet, 17, 192, 76.82, 2.19, 56, 0.25)
-)
-RegNet_Y_16GF_Weights, regnet_y_16gf = build(
-    "RegNet_Y_16GF", partial(_regnet, 18, 200, 106.23, 2.48, 112, 0.25)
-)
-RegNet_Y_32GF_Weights, regnet_y_32gf = build(
-    "RegNet_Y_32GF", partial(_regnet, 20, 232, 115.89, 2.53, 232, 0.25)
-)
-RegNet_Y_128GF_Weights, regnet_y_128gf = build(
-    "RegNet_Y_128GF", partial(_regnet, 27, 456, 160.83, 2.52, 264, 0.25)
-)
-RegNet_X_400MF_Weights, regnet_x_400mf = build(
-    "RegNet_X_400MF", partial(_regnet, 22, 24, 24.48, 2.54, 16)
-)
-RegNet_X_800MF_Weights, regnet_x_800mf = build(
-    "RegNet_X_800MF", partial(_regnet, 16, 56, 35.73, 2.28, 16)
-)
-RegNet_X_1_6GF_Weights, regnet_x_1_6gf = build(
-    "RegNet_X_1_6GF", partial(_regnet, 18, 80, 34.01, 2.25, 24)
-)
-RegNet_X_3_2GF_Weights, regnet_x_3_2gf = build(
-    "RegNet_X_3_2GF", partial(_regnet, 25, 88, 26.31, 2.25, 48)
-)
-RegNet_X_8GF_Weights, regnet_x_8gf = build(
-    "RegNet_X_8GF", partial(_regnet, 23, 80, 49.56, 2.88, 120)
-)
-RegNet_X_16GF_Weights, regnet_x_16gf = build(
-    "RegNet_X_16GF", partial(_regnet, 22, 216, 55.59, 2.1, 128)
-)
-RegNet_X_32GF_Weights, regnet_x_32gf = build(
-    "RegNet_X_32GF", partial(_regnet, 23, 320, 69.86, 2.0, 168)
-)
+RegNet_Y_400MF_Weights, regnet_y_400mf = build("RegNet_Y_400MF", partial(_regnet, 16, 48, 27.89, 2.09, 8, 0.25))
+RegNet_Y_800MF_Weights, regnet_y_800mf = build("RegNet_Y_800MF", partial(_regnet, 14, 56, 38.84, 2.4, 16, 0.25))
+RegNet_Y_1_6GF_Weights, regnet_y_1_6gf = build("RegNet_Y_1_6GF", partial(_regnet, 27, 48, 20.71, 2.65, 24, 0.25))
+RegNet_Y_3_2GF_Weights, regnet_y_3_2gf = build("RegNet_Y_3_2GF", partial(_regnet, 21, 80, 42.63, 2.66, 24, 0.25))
+RegNet_Y_8GF_Weights, regnet_y_8gf = build("RegNet_Y_8GF", partial(_regnet, 17, 192, 76.82, 2.19, 56, 0.25))
+RegNet_Y_16GF_Weights, regnet_y_16gf = build("RegNet_Y_16GF", partial(_regnet, 18, 200, 106.23, 2.48, 112, 0.25))
+RegNet_Y_32GF_Weights, regnet_y_32gf = build("RegNet_Y_32GF", partial(_regnet, 20, 232, 115.89, 2.53, 232, 0.25))
+RegNet_Y_128GF_Weights, regnet_y_128gf = build("RegNet_Y_128GF", partial(_regnet, 27, 456, 160.83, 2.52, 264, 0.25))
+RegNet_X_400MF_Weights, regnet_x_400mf = build("RegNet_X_400MF", partial(_regnet, 22, 24, 24.48, 2.54, 16))
+RegNet_X_800MF_Weights, regnet_x_800mf = build("RegNet_X_800MF", partial(_regnet, 16, 56, 35.73, 2.28, 16))
+RegNet_X_1_6GF_Weights, regnet_x_1_6gf = build("RegNet_X_1_6GF", partial(_regnet, 18, 80, 34.01, 2.25, 24))
+RegNet_X_3_2GF_Weights, regnet_x_3_2gf = build("RegNet_X_3_2GF", partial(_regnet, 25, 88, 26.31, 2.25, 48))
+RegNet_X_8GF_Weights, regnet_x_8gf = build("RegNet_X_8GF", partial(_regnet, 23, 80, 49.56, 2.88, 120))
+RegNet_X_16GF_Weights, regnet_x_16gf = build("RegNet_X_16GF", partial(_regnet, 22, 216, 55.59, 2.1, 128))
+RegNet_X_32GF_Weights, regnet_x_32gf = build("RegNet_X_32GF", partial(_regnet, 23, 320, 69.86, 2.0, 168))

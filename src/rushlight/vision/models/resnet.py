@@ -20,13 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def conv3x3(
-    in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1
-) -> nn.Conv2d:
+def conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
     """A 3x3 convolution that keeps the size, but for its stride."""
-    return nn.Conv2d(
-        in_planes, out_planes, 3, stride, dilation, dilation=dilation, groups=groups, bias=False
-    )
+    return nn.Conv2d(in_planes, out_planes, 3, stride, dilation, dilation=dilation, groups=groups, bias=False)
 
 
 def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
@@ -156,17 +152,13 @@ class ResNet(nn.Module):
             raise ValueError(f"stem should be 'imagenet', 'cifar' or 'half', but got {stem!r}")
         dilate = replace_stride_with_dilation or [False, False, False]
         if len(dilate) != 3:
-            raise ValueError(
-                f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
-            )
+            raise ValueError(f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}")
         self._norm_layer = norm_layer or nn.BatchNorm2d
         self.inplanes, self.dilation = width, 1
         self.groups, self.base_width = groups, width_per_group
         small = stem != "imagenet"
         stride = 1 if stem == "cifar" else 2
-        self.conv1 = nn.Conv2d(
-            in_channels, width, 3 if small else 7, stride, 1 if small else 3, bias=False
-        )
+        self.conv1 = nn.Conv2d(in_channels, width, 3 if small else 7, stride, 1 if small else 3, bias=False)
         self.bn1 = self._norm_layer(width)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
@@ -223,21 +215,11 @@ class ResNet(nn.Module):
         return self.fc(self.avgpool(x).flatten(1))
 
 
-ResNet18_Weights, resnet18 = build(
-    "ResNet18", partial(ResNet, BasicBlock, [2, 2, 2, 2]), "ResNet-18."
-)
-ResNet34_Weights, resnet34 = build(
-    "ResNet34", partial(ResNet, BasicBlock, [3, 4, 6, 3]), "ResNet-34."
-)
-ResNet50_Weights, resnet50 = build(
-    "ResNet50", partial(ResNet, Bottleneck, [3, 4, 6, 3]), "ResNet-50."
-)
-ResNet101_Weights, resnet101 = build(
-    "ResNet101", partial(ResNet, Bottleneck, [3, 4, 23, 3]), "ResNet-101."
-)
-ResNet152_Weights, resnet152 = build(
-    "ResNet152", partial(ResNet, Bottleneck, [3, 8, 36, 3]), "ResNet-152."
-)
+ResNet18_Weights, resnet18 = build("ResNet18", partial(ResNet, BasicBlock, [2, 2, 2, 2]), "ResNet-18.")
+ResNet34_Weights, resnet34 = build("ResNet34", partial(ResNet, BasicBlock, [3, 4, 6, 3]), "ResNet-34.")
+ResNet50_Weights, resnet50 = build("ResNet50", partial(ResNet, Bottleneck, [3, 4, 6, 3]), "ResNet-50.")
+ResNet101_Weights, resnet101 = build("ResNet101", partial(ResNet, Bottleneck, [3, 4, 23, 3]), "ResNet-101.")
+ResNet152_Weights, resnet152 = build("ResNet152", partial(ResNet, Bottleneck, [3, 8, 36, 3]), "ResNet-152.")
 ResNeXt50_32X4D_Weights, resnext50_32x4d = build(
     "ResNeXt50_32X4D", partial(ResNet, Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4),
     "ResNeXt-50 with 32 groups of 4 channels.",
@@ -284,9 +266,7 @@ def _for_cifar(
     return register_model(name)(builder)
 
 
-resnet18_cifar = _for_cifar(
-    "resnet18_cifar", BasicBlock, [2, 2, 2, 2], ": a 3x3 stem without pooling"
-)
+resnet18_cifar = _for_cifar("resnet18_cifar", BasicBlock, [2, 2, 2, 2], ": a 3x3 stem without pooling")
 
 
 @register_model()
@@ -302,9 +282,7 @@ def resnet18_small(num_classes: int = 1000, in_channels: int = 3) -> ResNet:
         >>> net(torch.ones(1, 3, 64, 64)).shape
         torch.Size([1, 5])
     """
-    return ResNet(
-        BasicBlock, [2, 2, 2, 2], num_classes, stem="half", width=24, in_channels=in_channels
-    )
+    return ResNet(BasicBlock, [2, 2, 2, 2], num_classes, stem="half", width=24, in_channels=in_channels)
 
 
 resnet34_cifar = _for_cifar("resnet34_cifar", BasicBlock, [3, 4, 6, 3])

@@ -31,11 +31,7 @@ def _filtered(inp: int, out: int, stride: int, first: bool) -> list[nn.Module]:
     """1x1 (where there is a `first`), 3x3 for each channel, 1x1."""
     layers: list[nn.Module] = []
     if first:
-        layers = [
-            nn.Conv2d(inp, out, 1, 1, 0, bias=False),
-            nn.BatchNorm2d(out),
-            nn.ReLU(inplace=True),
-        ]
+        layers = [nn.Conv2d(inp, out, 1, 1, 0, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True)]
     inside = out if first else inp
     return [
         *layers,

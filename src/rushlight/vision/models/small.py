@@ -32,9 +32,7 @@ class LeNet(nn.Module):
         torch.Size([1, 10])
     """
 
-    def __init__(
-        self, num_classes: int = 10, in_channels: int = 3, size: int = 32, width: int = 1
-    ) -> None:
+    def __init__(self, num_classes: int = 10, in_channels: int = 3, size: int = 32, width: int = 1) -> None:
         super().__init__()
         side = ((size - 4) // 2 - 4) // 2
         if side < 1:
@@ -66,9 +64,7 @@ class MLP(nn.Sequential):
         torch.Size([5, 10])
     """
 
-    def __init__(
-        self, in_features: int = 784, hidden: Sequence[int] = (256, 128), num_classes: int = 10
-    ) -> None:
+    def __init__(self, in_features: int = 784, hidden: Sequence[int] = (256, 128), num_classes: int = 10) -> None:
         sizes = [in_features, *hidden]
         layers: list[nn.Module] = [nn.Flatten()]
         for a, b in pairwise(sizes):

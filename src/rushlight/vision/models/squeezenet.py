@@ -9,17 +9,13 @@ from ...core.tensor import Tensor
 from ...operators.shape.join import cat
 from ._build import build
 
-__all__ = [
-    "SqueezeNet", "SqueezeNet1_0_Weights", "SqueezeNet1_1_Weights", "squeezenet1_0", "squeezenet1_1",
-]  # fmt: skip
+__all__ = ["SqueezeNet", "SqueezeNet1_0_Weights", "SqueezeNet1_1_Weights", "squeezenet1_0", "squeezenet1_1"]
 
 
 class Fire(nn.Module):
     """Narrow by 1x1, then widen by 1x1 and 3x3 side by side."""
 
-    def __init__(
-        self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int
-    ) -> None:
+    def __init__(self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int) -> None:
         super().__init__()
         self.inplanes = inplanes
         self.squeeze = nn.Conv2d(inplanes, squeeze_planes, kernel_size=1)
@@ -97,9 +93,7 @@ class SqueezeNet(nn.Module):
         return self.classifier(self.features(x)).flatten(1)
 
 
-SqueezeNet1_0_Weights, squeezenet1_0 = build(
-    "SqueezeNet1_0", partial(SqueezeNet, "1_0"), "SqueezeNet 1.0."
-)
+SqueezeNet1_0_Weights, squeezenet1_0 = build("SqueezeNet1_0", partial(SqueezeNet, "1_0"), "SqueezeNet 1.0.")
 SqueezeNet1_1_Weights, squeezenet1_1 = build(
     "SqueezeNet1_1", partial(SqueezeNet, "1_1"), "SqueezeNet 1.1: as good, and 2.4 times quicker."
 )

@@ -75,9 +75,7 @@ class ShiftedWindowAttention(nn.Module):
 
     def define_relative_position_bias_table(self) -> None:
         a, b = self.window_size
-        self.relative_position_bias_table = nn.Parameter(
-            zeros((2 * a - 1) * (2 * b - 1), self.num_heads)
-        )
+        self.relative_position_bias_table = nn.Parameter(zeros((2 * a - 1) * (2 * b - 1), self.num_heads))
         nn.init.trunc_normal_(self.relative_position_bias_table, std=0.02)
 
     def define_relative_position_index(self) -> None:
@@ -121,15 +119,11 @@ class ShiftedWindowAttention(nn.Module):
     def _attend(self, x: Tensor, n: int, tall: int, wide: int, shift: list[int] | None) -> Tensor:
         count, places, c = x.shape
         qkv = nn.functional.linear(x, self.qkv.weight, self._qkv_bias())
-        qkv = qkv.reshape(count, places, 3, self.num_heads, c // self.num_heads).permute(
-            2, 0, 3, 1, 4
-        )
+        qkv = qkv.reshape(count, places, 3, self.num_heads, c // self.num_heads).permute(2, 0, 3, 1, 4)
         scores = self._scores(qkv[0], qkv[1]) + self.get_relative_position_bias()
         if shift is not None:
             mask = apart(tall, wide, self.window_size, shift, x)
-            scores = scores.view(n, -1, self.num_heads, places, places) + mask.unsqueeze(
-                1
-            ).unsqueeze(0)
+            scores = scores.view(n, -1, self.num_heads, places, places) + mask.unsqueeze(1).unsqueeze(0)
             scores = scores.view(-1, self.num_heads, places, places)
         found = nn.functional.dropout(
             nn.functional.softmax(scores, dim=-1), p=self.attention_dropout, training=self.training
@@ -157,9 +151,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         self.register_buffer("relative_coords_table", tensor(table.astype(np.float32)))
         self.logit_scale = nn.Parameter(full((self.num_heads, 1, 1), log(10.0)))
         self.cpb_mlp = nn.Sequential(
-            nn.Linear(2, 512, bias=True),
-            nn.ReLU(inplace=True),
-            nn.Linear(512, self.num_heads, bias=False),
+            nn.Linear(2, 512, bias=True), nn.ReLU(inplace=True), nn.Linear(512, self.num_heads, bias=False)
         )
 
     def get_relative_position_bias(self) -> Tensor:
@@ -167,9 +159,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         return 16 * self._bias(table).sigmoid()
 
     def _scores(self, q: Tensor, k: Tensor) -> Tensor:
-        cosines = nn.functional.normalize(q, dim=-1) @ nn.functional.normalize(k, dim=-1).transpose(
-            -2, -1
-        )
+        cosines = nn.functional.normalize(q, dim=-1) @ nn.functional.normalize(k, dim=-1).transpose(-2, -1)
         return cosines * self.logit_scale.clamp(max=log(100.0)).exp()
 
     def _qkv_bias(self) -> Tensor | None:
@@ -233,22 +223,11 @@ class SwinTransformerBlock(nn.Module):
         super().__init__()
         self.norm1 = norm_layer(dim)
         self.attn = attn_layer(
-            dim,
-            window_size,
-            shift_size,
-            num_heads,
-            attention_dropout=attention_dropout,
-            dropout=dropout,
+            dim, window_size, shift_size, num_heads, attention_dropout=attention_dropout, dropout=dropout
         )
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
         self.norm2 = norm_layer(dim)
-        self.mlp = MLP(
-            dim,
-            [int(dim * mlp_ratio), dim],
-            activation_layer=nn.GELU,
-            inplace=None,
-            dropout=dropout,
-        )
+        self.mlp = MLP(dim, [int(dim * mlp_ratio), dim], activation_layer=nn.GELU, inplace=None, dropout=dropout)
         for m in self.mlp.modules():
             if isinstance(m, nn.Linear):
                 nn.init.xavier_uniform_(m.weight)
@@ -335,9 +314,7 @@ class SwinTransformer(nn.Module):
         return self.head(self.flatten(self.avgpool(x)))
 
 
-def _swin(
-    second: bool, width: int, deep: int, heads: int, drop: float, **kwargs: Any
-) -> SwinTransformer:
+def _swin(second: bool, width: int, deep: int, heads: int, drop: float, **kwargs: Any) -> SwinTransformer:
     window = 8 if second else 7
     if second:
         kwargs = {"block": SwinTransformerBlockV2, "downsample_layer": PatchMergingV2, **kwargs}

@@ -34,11 +34,7 @@ class VGG(nn.Module):
     """
 
     def __init__(
-        self,
-        features: nn.Module,
-        num_classes: int = 1000,
-        init_weights: bool = True,
-        dropout: float = 0.5,
+        self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True, dropout: float = 0.5
     ) -> None:
         super().__init__()
         self.features = features
@@ -113,18 +109,10 @@ def _given(kwargs: dict[str, Any], chosen: WeightsEnum) -> None:
 
 
 VGG11_Weights, vgg11 = build("VGG11", partial(_vgg, "A"), "VGG-11.", _given)
-VGG11_BN_Weights, vgg11_bn = build(
-    "VGG11_BN", partial(_vgg, "A", True), "VGG-11 with batch normalisation.", _given
-)
+VGG11_BN_Weights, vgg11_bn = build("VGG11_BN", partial(_vgg, "A", True), "VGG-11 with batch normalisation.", _given)
 VGG13_Weights, vgg13 = build("VGG13", partial(_vgg, "B"), "VGG-13.", _given)
-VGG13_BN_Weights, vgg13_bn = build(
-    "VGG13_BN", partial(_vgg, "B", True), "VGG-13 with batch normalisation.", _given
-)
+VGG13_BN_Weights, vgg13_bn = build("VGG13_BN", partial(_vgg, "B", True), "VGG-13 with batch normalisation.", _given)
 VGG16_Weights, vgg16 = build("VGG16", partial(_vgg, "D"), "VGG-16.", _given)
-VGG16_BN_Weights, vgg16_bn = build(
-    "VGG16_BN", partial(_vgg, "D", True), "VGG-16 with batch normalisation.", _given
-)
+VGG16_BN_Weights, vgg16_bn = build("VGG16_BN", partial(_vgg, "D", True), "VGG-16 with batch normalisation.", _given)
 VGG19_Weights, vgg19 = build("VGG19", partial(_vgg, "E"), "VGG-19.", _given)
-VGG19_BN_Weights, vgg19_bn = build(
-    "VGG19_BN", partial(_vgg, "E", True), "VGG-19 with batch normalisation.", _given
-)
+VGG19_BN_Weights, vgg19_bn = build("VGG19_BN", partial(_vgg, "E", True), "VGG-19 with batch normalisation.", _given)

@@ -42,9 +42,7 @@ class MLPBlock(MLP):
     _version = 2
 
     def __init__(self, in_dim: int, mlp_dim: int, dropout: float) -> None:
-        super().__init__(
-            in_dim, [mlp_dim, in_dim], activation_layer=nn.GELU, inplace=None, dropout=dropout
-        )
+        super().__init__(in_dim, [mlp_dim, in_dim], activation_layer=nn.GELU, inplace=None, dropout=dropout)
         for m in self.modules():
             if isinstance(m, nn.Linear):
                 nn.init.xavier_uniform_(m.weight)
@@ -60,9 +58,7 @@ class MLPBlock(MLP):
             for new, old in (("0", "linear_1"), ("3", "linear_2")):
                 for kind in ("weight", "bias"):
                     if f"{prefix}{old}.{kind}" in state_dict:
-                        state_dict[f"{prefix}{new}.{kind}"] = state_dict.pop(
-                            f"{prefix}{old}.{kind}"
-                        )
+                        state_dict[f"{prefix}{new}.{kind}"] = state_dict.pop(f"{prefix}{old}.{kind}")
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
@@ -76,9 +72,7 @@ class EncoderBlock(nn.Module):
         super().__init__()
         self.num_heads = num_heads
         self.ln_1 = norm_layer(hidden_dim)
-        self.self_attention = nn.MultiheadAttention(
-            hidden_dim, num_heads, dropout=attention_dropout, batch_first=True
-        )
+        self.self_attention = nn.MultiheadAttention(hidden_dim, num_heads, dropout=attention_dropout, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = norm_layer(hidden_dim)
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
@@ -146,24 +140,15 @@ class VisionTransformer(nn.Module):
         super().__init__()
         if image_size % patch_size:
             raise AssertionError("Input shape indivisible by patch size!")
-        self.image_size, self.patch_size, self.hidden_dim, self.mlp_dim = (
-            image_size,
-            patch_size,
-            hidden_dim,
-            mlp_dim,
-        )
-        self.attention_dropout, self.dropout, self.num_classes = (
-            attention_dropout,
-            dropout,
-            num_classes,
-        )
+        self.image_size, self.patch_size, self.hidden_dim, self.mlp_dim = (image_size, patch_size, hidden_dim, mlp_dim)
+        self.attention_dropout, self.dropout, self.num_classes = (attention_dropout, dropout, num_classes)
         self.representation_size, self.norm_layer = representation_size, norm_layer
         self.conv_proj = self._stem(conv_stem_configs)
         self.seq_length = (image_size // patch_size) ** 2 + 1
         self.class_token = nn.Parameter(zeros(1, 1, hidden_dim))
         self.encoder = Encoder(
             self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer
-        )  # fmt: skip
+        )
         heads: OrderedDict[str, nn.Module] = OrderedDict()
         if representation_size is not None:
             heads["pre_logits"] = nn.Linear(hidden_dim, representation_size)
@@ -175,9 +160,7 @@ class VisionTransformer(nn.Module):
     def _stem(self, configs: list[Any] | None) -> nn.Module:
         """One convolution, or several small ones where they are configured."""
         if configs is None:
-            return nn.Conv2d(
-                3, self.hidden_dim, kernel_size=self.patch_size, stride=self.patch_size
-            )
+            return nn.Conv2d(3, self.hidden_dim, kernel_size=self.patch_size, stride=self.patch_size)
         layers, width = nn.Sequential(), 3
         for i, c in enumerate(configs):
             layers.add_module(
@@ -220,12 +203,8 @@ class VisionTransformer(nn.Module):
         return self.heads(self.encoder(x)[:, 0])
 
 
-def _vit(
-    patch: int, layers: int, heads: int, hidden: int, mlp: int, **kwargs: Any
-) -> VisionTransformer:
-    return VisionTransformer(
-        kwargs.pop("image_size", 224), patch, layers, heads, hidden, mlp, **kwargs
-    )
+def _vit(patch: int, layers: int, heads: int, hidden: int, mlp: int, **kwargs: Any) -> VisionTransformer:
+    return VisionTransformer(kwargs.pop("image_size", 224), patch, layers, heads, hidden, mlp, **kwargs)
 
 
 def _sized(kwargs: dict[str, Any], chosen: Any) -> None:
@@ -247,14 +226,9 @@ def interpolate_embeddings(
         return model_state
     if old * old != length - 1:
         raise ValueError(f"seq_length is not a perfect square! Instead got seq_length_1d * seq_length_1d = {old * old} and seq_length = {length - 1}")  # fmt: skip
-    token, places = (
-        embedding[:, :1, :],
-        embedding[:, 1:, :].permute(0, 2, 1).reshape(1, hidden, old, old),
-    )
+    token, places = (embedding[:, :1, :], embedding[:, 1:, :].permute(0, 2, 1).reshape(1, hidden, old, old))
     new = nn.functional.interpolate(places, size=side, mode=interpolation_mode, align_corners=True)
-    model_state["encoder.pos_embedding"] = cat(
-        [token, new.reshape(1, hidden, side * side).permute(0, 2, 1)], dim=1
-    )
+    model_state["encoder.pos_embedding"] = cat([token, new.reshape(1, hidden, side * side).permute(0, 2, 1)], dim=1)
     if reset_heads:
         return OrderedDict((k, v) for k, v in model_state.items() if not k.startswith("heads"))
     return model_state

@@ -27,20 +27,8 @@ from .boxes import (
 from .deform_conv import DeformConv2d, deform_conv2d
 from .drop_block import DropBlock2d, DropBlock3d, drop_block2d, drop_block3d
 from .feature_pyramid_network import FeaturePyramidNetwork
-from .losses import (
-    complete_box_iou_loss,
-    distance_box_iou_loss,
-    generalized_box_iou_loss,
-    sigmoid_focal_loss,
-)
-from .misc import (
-    MLP,
-    Conv2dNormActivation,
-    Conv3dNormActivation,
-    FrozenBatchNorm2d,
-    Permute,
-    SqueezeExcitation,
-)
+from .losses import complete_box_iou_loss, distance_box_iou_loss, generalized_box_iou_loss, sigmoid_focal_loss
+from .misc import MLP, Conv2dNormActivation, Conv3dNormActivation, FrozenBatchNorm2d, Permute, SqueezeExcitation
 from .poolers import MultiScaleRoIAlign
 from .ps_roi_align import PSRoIAlign, ps_roi_align
 from .ps_roi_pool import PSRoIPool, ps_roi_pool

@@ -50,9 +50,7 @@ def check_boxes(boxes: Any) -> None:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
     elif isinstance(boxes, (list, tuple)):
         if not all(isinstance(b, Tensor) and b.ndim == 2 and b.shape[1] == 4 for b in boxes):
-            raise ValueError(
-                "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]"
-            )
+            raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
     else:
         raise TypeError("boxes is expected to be a Tensor[L, 5] or a List[Tensor[K, 4]]")
 
@@ -88,9 +86,7 @@ def check_input(input: Tensor) -> None:
 # -- weights along one axis ------------------------------------------------------------------------
 
 
-def sampled(
-    start: np.ndarray, length: np.ndarray, cells: int, ratio: int, limit: int
-) -> np.ndarray:
+def sampled(start: np.ndarray, length: np.ndarray, cells: int, ratio: int, limit: int) -> np.ndarray:
     """(K, cells, limit): the mean of evenly spaced points of each cell, read between two pixels.
 
     Without a `ratio` a cell has as many points as it is pixels long, rounded up. Points more than one
@@ -166,21 +162,12 @@ def _sensitive(xp: Any, x: Any, down: Any, across: Any, places: Places) -> Any:
 
 
 def _regions_grad(
-    xp: Any,
-    g: Any,
-    down: Any,
-    across: Any,
-    *,
-    places: Places,
-    sensitive: bool,
-    size: tuple[int, int, int, int],
+    xp: Any, g: Any, down: Any, across: Any, *, places: Places, sensitive: bool, size: tuple[int, int, int, int]
 ) -> Any:
     pictures, channels, height, width = size
     rows, columns = down.shape[1], across.shape[1]
     if sensitive:
-        gx = xp.zeros(
-            (pictures, channels // (rows * columns), rows, columns, height, width), g.dtype
-        )
+        gx = xp.zeros((pictures, channels // (rows * columns), rows, columns, height, width), g.dtype)
         for k, (n, top, bottom, left, right) in enumerate(places):
             tall = g[k][..., None, None] * down[k, :, None, top:bottom, None]
             gx[n, ..., top:bottom, left:right] += tall * across[k, :, None, left:right]
@@ -193,9 +180,7 @@ def _regions_grad(
         strips = across[k, :, left:right].T @ turned[k]  # (rows, right - left, C)
         window = down[k, :, top:bottom].T @ strips.reshape(rows, -1)
         lines[n, top:bottom, left * channels : right * channels] += window
-    return xp.ascontiguousarray(
-        lines.reshape(pictures, height, width, channels).transpose(0, 3, 1, 2)
-    )
+    return xp.ascontiguousarray(lines.reshape(pictures, height, width, channels).transpose(0, 3, 1, 2))
 
 
 def _meta(x: Any, down: Any, across: Any, *, places: Places, sensitive: bool) -> Any:
@@ -215,27 +200,17 @@ _op.derivative(
         g, down, across, places=places, sensitive=sensitive, size=tuple(x_shape)
     )
 )
-_grad.derivative(
-    g=lambda g, down, across, places, sensitive: _op(
-        g, down, across, places=places, sensitive=sensitive
-    )
-)
+_grad.derivative(g=lambda g, down, across, places, sensitive: _op(g, down, across, places=places, sensitive=sensitive))
 
 
 def region_sums(
-    input: Tensor,
-    pictures: np.ndarray,
-    down: np.ndarray,
-    across: np.ndarray,
-    sensitive: bool = False,
+    input: Tensor, pictures: np.ndarray, down: np.ndarray, across: np.ndarray, sensitive: bool = False
 ) -> Tensor:
     """The cells of every region, (K, C, rows, columns), from the weights of rows and columns."""
     kind = input.dtype
     x = input if kind in (dtypes.float32, dtypes.float64) else input.to(dtypes.float32)
     tops, bottoms = _span(down)
     lefts, rights = _span(across)
-    places = tuple(
-        zip(*(a.astype(np.int64).tolist() for a in (pictures, tops, bottoms, lefts, rights)))
-    )
+    places = tuple(zip(*(a.astype(np.int64).tolist() for a in (pictures, tops, bottoms, lefts, rights))))
     weights = [from_numpy(a.astype(x.dtype.np)).to(x.device) for a in (down, across)]
     return _op(x, *weights, places=places, sensitive=sensitive).to(kind)

@@ -26,12 +26,8 @@ def _positions(
     options: dict[str, Any] = {"dtype": offset.dtype, "device": offset.device}
     tap = arange(taps, device=offset.device)
     row, column = tap.div(kernel[1], rounding_mode="floor"), tap % kernel[1]
-    y = (arange(oh, **options) * stride[0] - padding[0])[None, :, None] + (row * dilation[0])[
-        :, None, None
-    ]
-    x = (arange(ow, **options) * stride[1] - padding[1])[None, None, :] + (column * dilation[1])[
-        :, None, None
-    ]
+    y = (arange(oh, **options) * stride[0] - padding[0])[None, :, None] + (row * dilation[0])[:, None, None]
+    x = (arange(ow, **options) * stride[1] - padding[1])[None, None, :] + (column * dilation[1])[:, None, None]
     return y + moved[:, :, :, 0], x + moved[:, :, :, 1]
 
 
@@ -66,9 +62,7 @@ def _check(input: Tensor, offset: Tensor, weight: Tensor, mask: Tensor | None, o
             f"weight.size[3]={2 * taps}"
         )
     if offset.shape[1] != groups * 2 * taps or input.shape[1] % groups:
-        raise RuntimeError(
-            f"offset.shape[1] is not valid: got: {offset.shape[1]} expected: {groups * 2 * taps}"
-        )
+        raise RuntimeError(f"offset.shape[1] is not valid: got: {offset.shape[1]} expected: {groups * 2 * taps}")
     wanted = (input.shape[0], groups * 2 * taps, *out)
     if tuple(offset.shape) != wanted:
         raise RuntimeError(f"invalid offset shape: expected {wanted} but got {tuple(offset.shape)}")
@@ -77,9 +71,7 @@ def _check(input: Tensor, offset: Tensor, weight: Tensor, mask: Tensor | None, o
             f"invalid mask shape: expected {(input.shape[0], groups * taps, *out)} but got {tuple(mask.shape)}"
         )
     if input.shape[1] % weight.shape[1] or weight.shape[0] % (input.shape[1] // weight.shape[1]):
-        raise RuntimeError(
-            f"a weight of {tuple(weight.shape)} does not fit an input of {input.shape[1]} channels"
-        )
+        raise RuntimeError(f"a weight of {tuple(weight.shape)} does not fit an input of {input.shape[1]} channels")
     return groups
 
 
@@ -179,9 +171,7 @@ class DeformConv2d(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
-        return deform_conv2d(
-            input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask
-        )
+        return deform_conv2d(input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask)
 
     def __repr__(self) -> str:
         said = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"

@@ -11,9 +11,7 @@ from .._shown import ShownModule
 __all__ = ["DropBlock2d", "DropBlock3d", "drop_block2d", "drop_block3d"]
 
 
-def _drop(
-    input: Tensor, p: float, block: int, inplace: bool, eps: float, training: bool, dims: int
-) -> Tensor:
+def _drop(input: Tensor, p: float, block: int, inplace: bool, eps: float, training: bool, dims: int) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}.")
     if input.ndim != dims + 2:
@@ -35,12 +33,7 @@ def _drop(
 
 
 def drop_block2d(
-    input: Tensor,
-    p: float,
-    block_size: int,
-    inplace: bool = False,
-    eps: float = 1e-6,
-    training: bool = True,
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
 ) -> Tensor:
     """Set squares of a feature map to zero and scale the rest up.
 
@@ -65,12 +58,7 @@ def drop_block2d(
 
 
 def drop_block3d(
-    input: Tensor,
-    p: float,
-    block_size: int,
-    inplace: bool = False,
-    eps: float = 1e-6,
-    training: bool = True,
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
 ) -> Tensor:
     """As `drop_block2d`, of videos (N, C, T, H, W): cubes."""
     return _drop(input, p, block_size, inplace, eps, training, 3)

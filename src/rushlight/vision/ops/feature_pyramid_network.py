@@ -23,9 +23,7 @@ class ExtraFPNBlock(nn.Module):
         True
     """
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         """The maps with more of them, and their names."""
         raise NotImplementedError
 
@@ -69,15 +67,11 @@ class FeaturePyramidNetwork(nn.Module):
         for channels in in_channels_list:
             if channels == 0:
                 raise ValueError("in_channels=0 is currently not supported")
-            self.inner_blocks.append(
-                Conv2dNormActivation(channels, out_channels, 1, padding=0, **options)
-            )
+            self.inner_blocks.append(Conv2dNormActivation(channels, out_channels, 1, padding=0, **options))
             self.layer_blocks.append(Conv2dNormActivation(out_channels, out_channels, 3, **options))
         initialise(self.modules())
         if extra_blocks is not None and not isinstance(extra_blocks, ExtraFPNBlock):
-            raise TypeError(
-                f"extra_blocks should be of type ExtraFPNBlock not {type(extra_blocks)}"
-            )
+            raise TypeError(f"extra_blocks should be of type ExtraFPNBlock not {type(extra_blocks)}")
         self.extra_blocks = extra_blocks
 
     def forward(self, x: dict[str, Tensor]) -> OrderedDict[str, Tensor]:
@@ -105,9 +99,7 @@ class LastLevelMaxPool(ExtraFPNBlock):
         (['0', 'pool'], torch.Size([1, 2, 2, 2]))
     """
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         names.append("pool")
         results.append(F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0))
         return results, names
@@ -135,9 +127,7 @@ class LastLevelP6P7(ExtraFPNBlock):
         initialise([self.p6, self.p7])
         self.use_P5 = in_channels == out_channels
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         p6 = self.p6(results[-1] if self.use_P5 else x[-1])
         results.extend([p6, self.p7(F.relu(p6))])
         names.extend(["p6", "p7"])

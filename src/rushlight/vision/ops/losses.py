@@ -10,12 +10,7 @@ from ...nn.functional import binary_cross_entropy_with_logits
 from ...operators.pointwise.select import where
 from .boxes import _wide
 
-__all__ = [
-    "complete_box_iou_loss",
-    "distance_box_iou_loss",
-    "generalized_box_iou_loss",
-    "sigmoid_focal_loss",
-]
+__all__ = ["complete_box_iou_loss", "distance_box_iou_loss", "generalized_box_iou_loss", "sigmoid_focal_loss"]
 
 
 Sides = tuple[Tensor, ...]  # left, top, right, bottom
@@ -56,9 +51,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     )
 
 
-def generalized_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """1 less the generalized IoU of each pair of boxes.
 
     Args:
@@ -89,16 +82,12 @@ def distance_loss(a: Sides, b: Sides, eps: float) -> tuple[Tensor, Tensor]:
     return 1 - iou + (dx**2 + dy**2) / (wide**2 + high**2 + eps), iou
 
 
-def distance_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """As `generalized_box_iou_loss`, by `distance_box_iou`."""
     return reduced(distance_loss(*corners(boxes1, boxes2), eps)[0], reduction)
 
 
-def complete_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """As `generalized_box_iou_loss`, by `complete_box_iou`."""
     a, b = corners(boxes1, boxes2)
     loss, iou = distance_loss(a, b, eps)
@@ -111,11 +100,7 @@ def complete_box_iou_loss(
 
 
 def sigmoid_focal_loss(
-    inputs: Tensor,
-    targets: Tensor,
-    alpha: float = 0.25,
-    gamma: float = 2,
-    reduction: str = "none",
+    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
 ) -> Tensor:
     """Binary cross-entropy in which what is already right counts little.
 
@@ -134,9 +119,7 @@ def sigmoid_focal_loss(
         tensor([0.0433, 0.0057])
     """
     if not 0 <= alpha <= 1 and alpha != -1:
-        raise ValueError(
-            f"Invalid alpha value: {alpha}. alpha must be in the range [0,1] or -1 for ignore."
-        )
+        raise ValueError(f"Invalid alpha value: {alpha}. alpha must be in the range [0,1] or -1 for ignore.")
     p = inputs.sigmoid()
     loss = binary_cross_entropy_with_logits(inputs, targets, reduction="none")
     right = p * targets + (1 - p) * (1 - targets)

@@ -34,12 +34,7 @@ class LevelMapper:
     """
 
     def __init__(
-        self,
-        k_min: int,
-        k_max: int,
-        canonical_scale: int = 224,
-        canonical_level: int = 4,
-        eps: float = 1e-6,
+        self, k_min: int, k_max: int, canonical_scale: int = 224, canonical_level: int = 4, eps: float = 1e-6
     ) -> None:
         self.k_min, self.k_max = k_min, k_max
         self.s0, self.lvl0, self.eps = canonical_scale, canonical_level, eps
@@ -107,16 +102,12 @@ class MultiScaleRoIAlign(ShownModule):
             self.canonical_level,
         )
 
-    def forward(
-        self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]
-    ) -> Tensor:
+    def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
         maps = [v for k, v in x.items() if k in self.featmap_names]
         if self.scales is None or self.map_levels is None:
             self._set_up(maps, image_shapes)
         assert self.scales is not None and self.map_levels is not None
-        picture = [
-            full((len(b), 1), i, dtype=b.dtype, device=b.device) for i, b in enumerate(boxes)
-        ]
+        picture = [full((len(b), 1), i, dtype=b.dtype, device=b.device) for i, b in enumerate(boxes)]
         rois = cat([cat([i, b], 1) for i, b in zip(picture, boxes)], 0)
         if len(maps) == 1:
             return roi_align(maps[0], rois, self.output_size, self.scales[0], self.sampling_ratio)
@@ -125,7 +116,5 @@ class MultiScaleRoIAlign(ShownModule):
         for level, (scale, features) in enumerate(zip(self.scales, maps)):
             chosen = (levels == level).nonzero()[:, 0]
             places.append(chosen)
-            parts.append(
-                roi_align(features, rois[chosen], self.output_size, scale, self.sampling_ratio)
-            )
+            parts.append(roi_align(features, rois[chosen], self.output_size, scale, self.sampling_ratio))
         return cat(parts, 0)[cat(places, 0).argsort()]

@@ -19,11 +19,7 @@ def check_channels(input: Tensor, rows: int, columns: int) -> None:
 
 
 def ps_roi_align(
-    input: Tensor,
-    boxes: Any,
-    output_size: Any,
-    spatial_scale: float = 1.0,
-    sampling_ratio: int = -1,
+    input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1
 ) -> Tensor:
     """Read regions of feature maps, each cell from channels of its own.
 

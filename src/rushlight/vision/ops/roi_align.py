@@ -70,9 +70,7 @@ class RoIAlign(RegionLayer):
     _functional = roi_align
     _shows = ("output_size", "spatial_scale", "sampling_ratio", "aligned")
 
-    def __init__(
-        self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False
-    ) -> None:
+    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False) -> None:
         super().__init__(output_size, spatial_scale)
         self.sampling_ratio = sampling_ratio
         self.aligned = aligned

@@ -48,8 +48,7 @@ def _edges(low: float, high: float, scale: float, cells: int, limit: int) -> Edg
     start, end = (math.floor(float(one(v) * one(scale)) + 0.5) for v in (low, high))
     step = one(max(end - start + 1, 1)) / one(cells)
     ends = [
-        (math.floor(float(one(k) * step)) + start, math.ceil(float(one(k + 1) * step)) + start)
-        for k in range(cells)
+        (math.floor(float(one(k) * step)) + start, math.ceil(float(one(k + 1) * step)) + start) for k in range(cells)
     ]
     return tuple((min(max(a, 0), limit), min(max(b, 0), limit)) for a, b in ends)
 
@@ -60,11 +59,7 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     rows, columns = pair(output_size)
     height, width = input.shape[-2:]
     cells = tuple(
-        (
-            int(picture),
-            _edges(y1, y2, spatial_scale, rows, height),
-            _edges(x1, x2, spatial_scale, columns, width),
-        )
+        (int(picture), _edges(y1, y2, spatial_scale, rows, height), _edges(x1, x2, spatial_scale, columns, width))
         for picture, x1, y1, x2, y2 in region_rows(boxes, input.shape[0]).tolist()
     )
     if not cells:

@@ -57,9 +57,7 @@ _COLOURS = {
     "Brightness": F.adjust_brightness, "Color": F.adjust_saturation, "Contrast": F.adjust_contrast,
     "Sharpness": F.adjust_sharpness,
 }  # fmt: skip
-_PLAIN = {
-    "AutoContrast": F.autocontrast, "Equalize": F.equalize, "Invert": F.invert, "Identity": lambda img: img,
-}  # fmt: skip
+_PLAIN = {"AutoContrast": F.autocontrast, "Equalize": F.equalize, "Invert": F.invert, "Identity": lambda img: img}
 
 
 def _nothing() -> tuple[Tensor, bool]:
@@ -71,9 +69,7 @@ def _bits(bins: int, span: float, most: int = 8) -> Tensor:
     return most - (arange(bins) / ((bins - 1) / span)).round().int()
 
 
-def _space(
-    bins: int, shear: float, across: float, down: float, turn: float, colour: float, bits: float
-) -> _Space:
+def _space(bins: int, shear: float, across: float, down: float, turn: float, colour: float, bits: float) -> _Space:
     """The operations that all these transforms share, weakest first."""
     found: _Space = {name: (linspace(0.0, shear, bins), True) for name in ("ShearX", "ShearY")}
     found["TranslateX"] = (linspace(0.0, across, bins), True)
@@ -100,9 +96,7 @@ def _drawn(n: int) -> int:
 class _Drawn(ShownModule):
     """What all of these are made with: how pictures are interpolated, and what fills the gaps."""
 
-    def __init__(
-        self, interpolation: InterpolationMode | int, fill: float | Sequence[float] | None
-    ) -> None:
+    def __init__(self, interpolation: InterpolationMode | int, fill: float | Sequence[float] | None) -> None:
         super().__init__()
         self.interpolation, self.fill = interpolation, fill
 
@@ -167,12 +161,7 @@ def _pairs(policy: AutoAugmentPolicy) -> list[tuple[tuple[str, float, int | None
         words = row.split()
         found.append(
             tuple(
-                (
-                    words[i],
-                    int(words[i + 1]) / 10,
-                    None if words[i + 2] == "-" else int(words[i + 2]),
-                )
-                for i in (0, 3)
+                (words[i], int(words[i + 1]) / 10, None if words[i + 2] == "-" else int(words[i + 2])) for i in (0, 3)
             )
         )
     return found
@@ -248,11 +237,7 @@ class RandAugment(_Drawn):
         interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
-        self.num_ops, self.magnitude, self.num_magnitude_bins = (
-            num_ops,
-            magnitude,
-            num_magnitude_bins,
-        )
+        self.num_ops, self.magnitude, self.num_magnitude_bins = (num_ops, magnitude, num_magnitude_bins)
 
     def _augmentation_space(self, bins: int, size: tuple[int, int]) -> _Space:
         height, width = size
@@ -323,15 +308,7 @@ class AugMix(_Drawn):
         torch.Size([3, 32, 32])
     """
 
-    _shows = (
-        "severity",
-        "mixture_width",
-        "chain_depth",
-        "alpha",
-        "all_ops",
-        "interpolation",
-        "fill",
-    )
+    _shows = ("severity", "mixture_width", "chain_depth", "alpha", "all_ops", "interpolation", "fill")
 
     _LEVELS = 10
 
@@ -341,9 +318,7 @@ class AugMix(_Drawn):
     ) -> None:  # fmt: skip
         super().__init__(interpolation, fill)
         if not 1 <= severity <= self._LEVELS:
-            raise ValueError(
-                f"The severity must be between [1, {self._LEVELS}]. Got {severity} instead."
-            )
+            raise ValueError(f"The severity must be between [1, {self._LEVELS}]. Got {severity} instead.")
         self.severity, self.mixture_width, self.chain_depth = severity, mixture_width, chain_depth
         self.alpha, self.all_ops = alpha, all_ops
 
@@ -366,9 +341,7 @@ class AugMix(_Drawn):
         shape = list(picture.shape)
         batch = picture.view([1] * max(4 - picture.ndim, 0) + shape)
         many = [batch.size(0), -1]
-        parts = self._sample_dirichlet(
-            tensor([self.alpha, self.alpha], device=batch.device).expand(many[0], -1)
-        )
+        parts = self._sample_dirichlet(tensor([self.alpha, self.alpha], device=batch.device).expand(many[0], -1))
         weights = self._sample_dirichlet(
             tensor([self.alpha] * self.mixture_width, device=batch.device).expand(many[0], -1)
         ) * parts[:, 1].view(many)

@@ -29,15 +29,7 @@ Run = Callable[[Any, np.ndarray], Any]
 
 
 # Methods that say what happens to a single image.
-_PLAIN = (
-    "forward",
-    "__call__",
-    "get_params",
-    "make_params",
-    "transform",
-    "check_inputs",
-    "_call_kernel",
-)
+_PLAIN = ("forward", "__call__", "get_params", "make_params", "transform", "check_inputs", "_call_kernel")
 
 
 class Stage(NamedTuple):
@@ -122,9 +114,7 @@ def same(stage: Stage) -> PlannedTransform:
 
 def cast(stage: Stage, kind: np.dtype) -> PlannedTransform:
     """The step to another dtype, with the numbers as they are."""
-    return PlannedTransform(
-        lambda x, words: x.astype(kind), stage._replace(dtype=kind), pointwise=True
-    )
+    return PlannedTransform(lambda x, words: x.astype(kind), stage._replace(dtype=kind), pointwise=True)
 
 
 def chosen(words: np.ndarray, p: float) -> np.ndarray:
@@ -135,9 +125,7 @@ def chosen(words: np.ndarray, p: float) -> np.ndarray:
 
 def flip_some(axis: int, p: float) -> Run:
     """Mirror each image along `axis` with probability p, one word each."""
-    mirror = (
-        (..., slice(None, None, -1)) if axis == -1 else (..., slice(None, None, -1), slice(None))
-    )
+    mirror = (..., slice(None, None, -1)) if axis == -1 else (..., slice(None, None, -1), slice(None))
 
     def run(x: Array, words: np.ndarray) -> Any:
         which = chosen(words[:, 0], p)
@@ -149,9 +137,7 @@ def flip_some(axis: int, p: float) -> Run:
     return run
 
 
-def rim(
-    stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: str
-) -> PlannedTransform | None:
+def rim(stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: str) -> PlannedTransform | None:
     """Padding by (left, top, right, bottom)."""
     left, top, right, bottom = padding
     c, h, w = stage.shape
@@ -196,9 +182,7 @@ def _fill_of(stage: Stage, fill: Any) -> np.ndarray | None:
 def window(stage: Stage, top: int, left: int, height: int, width: int) -> PlannedTransform:
     """The same window of every image."""
     after = stage._replace(shape=(stage.shape[0], height, width))
-    return PlannedTransform(
-        lambda x, words: x[:, :, top : top + height, left : left + width], after
-    )
+    return PlannedTransform(lambda x, words: x[:, :, top : top + height, left : left + width], after)
 
 
 def random_windows(stage: Stage, height: int, width: int) -> PlannedTransform:

@@ -17,9 +17,7 @@ def _channels(img: Tensor, permitted: tuple[int, ...]) -> int:
     check(img)
     found = get_dimensions(img)[0]
     if found not in permitted:
-        raise TypeError(
-            f"Input image tensor permitted channel values are {list(permitted)}, but found {found}"
-        )
+        raise TypeError(f"Input image tensor permitted channel values are {list(permitted)}, but found {found}")
     return found
 
 
@@ -35,9 +33,7 @@ def _blend(img: Tensor, other: Tensor, ratio: float) -> Tensor:
 def rgb_to_grayscale(img: Tensor, num_output_channels: int = 1) -> Tensor:
     """The luma of ITU-R 601, in one channel or repeated in three."""
     if img.ndim < 3:
-        raise TypeError(
-            f"Input image tensor should have at least 3 dimensions, but found {img.ndim}"
-        )
+        raise TypeError(f"Input image tensor should have at least 3 dimensions, but found {img.ndim}")
     _channels(img, (1, 3))
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")

@@ -17,15 +17,8 @@ if TYPE_CHECKING:
     from .._pillow import PILImage
 
 # PIL modes whose pixels are not bytes.
-_WIDE_MODES = {
-    "I": np.int32,
-    "I;16": np.uint16,
-    "I;16L": np.uint16,
-    "I;16B": np.uint16,
-    "F": np.float32,
-}
-_LARGEST = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "uint16": 2**16 - 1, "int32": 2**31 - 1,
-            "int64": 2**63 - 1}  # fmt: skip
+_WIDE_MODES = {"I": np.int32, "I;16": np.uint16, "I;16L": np.uint16, "I;16B": np.uint16, "F": np.float32}
+_LARGEST = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "uint16": 2**16 - 1, "int32": 2**31 - 1, "int64": 2**63 - 1}
 
 
 def largest(d: Dtype) -> int:
@@ -127,8 +120,7 @@ def _integer_to_integer(image: Tensor, d: Dtype) -> Tensor:
     return image.to(d) * ((after + 1) // (before + 1))
 
 
-_DEFAULT_MODES = {2: ("LA", ["LA"]), 3: ("RGB", ["RGB", "YCbCr", "HSV"]),
-                  4: ("RGBA", ["RGBA", "CMYK", "RGBX"])}  # fmt: skip
+_DEFAULT_MODES = {2: ("LA", ["LA"]), 3: ("RGB", ["RGB", "YCbCr", "HSV"]), 4: ("RGBA", ["RGBA", "CMYK", "RGBX"])}
 _GREY_MODES = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 
 
@@ -168,9 +160,7 @@ def _grey_image(image: Any, a: np.ndarray, mode: str | None) -> Any:
     if expected is None:
         raise TypeError(f"Input type {a.dtype} is not supported")
     if mode is not None and mode != expected:
-        raise ValueError(
-            f"Incorrect mode ({mode}) supplied for input type {a.dtype}. Should be {expected}"
-        )
+        raise ValueError(f"Incorrect mode ({mode}) supplied for input type {a.dtype}. Should be {expected}")
     raw = a.astype(a.dtype.newbyteorder("<"))
     return image.frombytes(expected, (a.shape[1], a.shape[0]), np.ascontiguousarray(raw).tobytes())
 

@@ -271,10 +271,7 @@ class Pad(ShownModule):
     _shows = ("padding", "fill", "padding_mode")
 
     def __init__(
-        self,
-        padding: int | Sequence[int],
-        fill: float | Sequence[float] | None = 0,
-        padding_mode: str = "constant",
+        self, padding: int | Sequence[int], fill: float | Sequence[float] | None = 0, padding_mode: str = "constant"
     ) -> None:
         super().__init__()
         F.check_padding(padding, fill, padding_mode)
@@ -379,9 +376,7 @@ class LinearTransformation(Module):
         super().__init__()
         rows, columns = transformation_matrix.shape
         if rows != columns:
-            raise ValueError(
-                f"transformation_matrix should be square. Got {rows} x {columns} rectangular matrix."
-            )
+            raise ValueError(f"transformation_matrix should be square. Got {rows} x {columns} rectangular matrix.")
         if mean_vector.shape[0] != rows:
             raise ValueError(
                 f"mean_vector should have the same length {mean_vector.shape[0]} as any one of the "

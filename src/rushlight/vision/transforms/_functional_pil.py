@@ -82,27 +82,16 @@ def resize(img: PILImage, size: Sequence[int], number: int) -> Any:
     return img.resize((size[1], size[0]), number)
 
 
-def rotate(
-    img: Any,
-    angle: float,
-    number: int,
-    expand: bool,
-    center: Any,
-    fill: Any,
-) -> Any:
+def rotate(img: Any, angle: float, number: int, expand: bool, center: Any, fill: Any) -> Any:
     return img.rotate(angle, number, expand, center, fillcolor=colour(fill, img))
 
 
-def affine(
-    img: PILImage, matrix: Sequence[float], number: int, fill: float | Sequence[float] | None
-) -> Any:
+def affine(img: PILImage, matrix: Sequence[float], number: int, fill: float | Sequence[float] | None) -> Any:
     kind = need().Transform.AFFINE
     return img.transform(img.size, kind, matrix, number, fillcolor=colour(fill, img))
 
 
-def perspective(
-    img: PILImage, coefficients: Sequence[float], number: int, fill: float | Sequence[float] | None
-) -> Any:
+def perspective(img: PILImage, coefficients: Sequence[float], number: int, fill: float | Sequence[float] | None) -> Any:
     kind = need().Transform.PERSPECTIVE
     return img.transform(img.size, kind, coefficients, number, fillcolor=colour(fill, img))
 
@@ -156,7 +145,5 @@ def _operate(what: str, img: PILImage, *args: Any, **words: Any) -> Any:
     return getattr(need("ImageOps"), what)(img, *args, **words)
 
 
-invert, autocontrast, equalize = (
-    partial(_operate, n) for n in ("invert", "autocontrast", "equalize")
-)
+invert, autocontrast, equalize = (partial(_operate, n) for n in ("invert", "autocontrast", "equalize"))
 posterize, solarize = (partial(_operate, n) for n in ("posterize", "solarize"))

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def inverse_affine_matrix(
-    center: Sequence[float],
-    angle: float,
-    translate: Sequence[float],
-    scale: float,
-    shear: Sequence[float],
+    center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
     """Where each place of the result comes from, as the first two rows of a 3x3 matrix.
 
@@ -56,8 +52,7 @@ def _mode_of(img: Picture, interpolation: InterpolationMode | int) -> Interpolat
     allowed = (InterpolationMode.NEAREST, InterpolationMode.BILINEAR)
     if isinstance(img, Tensor) and mode not in allowed:
         raise ValueError(
-            f"Interpolation mode '{mode.value}' is unsupported with Tensor input: it takes nearest "
-            "and bilinear"
+            f"Interpolation mode '{mode.value}' is unsupported with Tensor input: it takes nearest and bilinear"
         )
     return mode
 

@@ -64,12 +64,7 @@ def ltrb(padding: int | Sequence[int]) -> list[int]:
     return sides
 
 
-def pad(
-    img: Tensor,
-    padding: int | Sequence[int],
-    fill: Any = 0,
-    padding_mode: str = "constant",
-) -> Tensor:
+def pad(img: Tensor, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> Tensor:
     """A rim around the image; negative padding cuts."""
     check(img)
     left, top, right, bottom = ltrb(padding)
@@ -117,9 +112,7 @@ def with_floats(img: Tensor, fn: Callable[..., Tensor], also: Sequence[Any] = ()
     return out
 
 
-def resize(
-    img: Tensor, size: list[int], interpolation: str = "bilinear", antialias: bool | None = True
-) -> Tensor:
+def resize(img: Tensor, size: list[int], interpolation: str = "bilinear", antialias: bool | None = True) -> Tensor:
     """The image with `size` = [height, width]."""
     check(img)
     if interpolation not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
@@ -197,9 +190,7 @@ def _sampled(img: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
     return with_floats(img, look)
 
 
-def affine(
-    img: Tensor, matrix: list[float], interpolation: str, fill: float | Sequence[float] | None
-) -> Tensor:
+def affine(img: Tensor, matrix: list[float], interpolation: str, fill: float | Sequence[float] | None) -> Tensor:
     """Every place (x, y) of the result, counted from the centre, shows the image at matrix @ (x, y, 1)."""
     check(img)
     _, h, w = get_dimensions(img)
@@ -227,11 +218,7 @@ def turned_size(matrix: list[float], w: int, h: int) -> tuple[int, int]:
 
 
 def rotate(
-    img: Tensor,
-    matrix: list[float],
-    interpolation: str,
-    expand: bool,
-    fill: float | Sequence[float] | None,
+    img: Tensor, matrix: list[float], interpolation: str, expand: bool, fill: float | Sequence[float] | None
 ) -> Tensor:
     """The turned image, in a box that fits when `expand`."""
     check(img)
@@ -241,10 +228,7 @@ def rotate(
 
 
 def perspective(
-    img: Tensor,
-    c: list[float],
-    interpolation: str = "bilinear",
-    fill: float | Sequence[float] | None = None,
+    img: Tensor, c: list[float], interpolation: str = "bilinear", fill: float | Sequence[float] | None = None
 ) -> Tensor:
     """Place (x, y) shows the image at ((c0 x + c1 y + c2) / d, (c3 x + c4 y + c5) / d)."""
     check(img)

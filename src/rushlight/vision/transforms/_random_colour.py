@@ -46,11 +46,7 @@ class ColorJitter(ShownModule):
 
     @staticmethod
     def _range(
-        value: Any,
-        name: str,
-        center: float = 1,
-        bound: tuple[float, float] = (0, float("inf")),
-        clip: bool = True,
+        value: Any, name: str, center: float = 1, bound: tuple[float, float] = (0, float("inf")), clip: bool = True
     ) -> Any:
         """A strength as the range of factors; None for one that changes nothing."""
         if isinstance(value, numbers.Number):
@@ -69,10 +65,7 @@ class ColorJitter(ShownModule):
 
     @staticmethod
     def get_params(
-        brightness: Any,
-        contrast: Any,
-        saturation: Any,
-        hue: Any,
+        brightness: Any, contrast: Any, saturation: Any, hue: Any
     ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
         """The order of the four changes, and their factors."""
         order = randperm(4)
@@ -133,9 +126,7 @@ class GaussianBlur(ShownModule):
             sigma = (sigma, sigma)
         elif isinstance(sigma, Sequence) and len(sigma) == 2:
             if not 0.0 < sigma[0] <= sigma[1]:
-                raise ValueError(
-                    f"sigma values should be positive and of the form (min, max). Got {sigma}"
-                )
+                raise ValueError(f"sigma values should be positive and of the form (min, max). Got {sigma}")
         else:
             raise TypeError(f"sigma should be a number or a sequence of numbers. Got {type(sigma)}")
         self.sigma = sigma

@@ -50,9 +50,7 @@ def _shapes(size: Sequence[int], scale: Sequence[float], ratio: Sequence[float])
         yield round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
 
 
-def drawn_window(
-    height: int, width: int, scale: Sequence[float], ratio: Sequence[float]
-) -> tuple[int, int, int, int]:
+def drawn_window(height: int, width: int, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
     """Top, left, height and width of a random window; the largest in the middle where none fitted."""
     for w, h in _shapes((height, width), scale, ratio):
         if 0 < w <= width and 0 < h <= height:
@@ -67,12 +65,7 @@ def drawn_window(
 
 
 def drawn_hole(
-    channels: int,
-    height: int,
-    width: int,
-    scale: Sequence[float],
-    ratio: Sequence[float],
-    value: Any,
+    channels: int, height: int, width: int, scale: Sequence[float], ratio: Sequence[float], value: Any
 ) -> tuple[int, int, int, int, Tensor] | None:
     """Top, left, height, width and contents of a random rectangle; None where none fitted."""
     for h, w in _shapes((height, width), scale, ratio):
@@ -156,9 +149,7 @@ class RandomCrop(ShownModule):
         _, h, w = F.get_dimensions(img)
         th, tw = output_size
         if h < th or w < tw:
-            raise ValueError(
-                f"Required crop size {(th, tw)} is larger than input image size {(h, w)}"
-            )
+            raise ValueError(f"Required crop size {(th, tw)} is larger than input image size {(h, w)}")
         if w == tw and h == th:
             return 0, 0, h, w
         top = whole(h - th + 1)
@@ -243,9 +234,7 @@ class RandomResizedCrop(Module):
         self.ratio = ratio
 
     @staticmethod
-    def get_params(
-        img: Picture, scale: Sequence[float], ratio: Sequence[float]
-    ) -> tuple[int, int, int, int]:
+    def get_params(img: Picture, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
         """Top, left, height and width of the window."""
         _, height, width = F.get_dimensions(img)
         return drawn_window(height, width, scale, ratio)

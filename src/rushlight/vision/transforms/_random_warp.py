@@ -48,9 +48,7 @@ class ElasticTransform(ShownModule):
         self.alpha, self.sigma = _two(alpha, "alpha"), _two(sigma, "sigma")
         self.interpolation = interpolation
         if not isinstance(fill, (int, float, list, tuple)):
-            raise TypeError(
-                f"fill should be int or float or a list or tuple of them. Got {type(fill)}"
-            )
+            raise TypeError(f"fill should be int or float or a list or tuple of them. Got {type(fill)}")
         self.fill = [float(v) for v in fill] if isinstance(fill, (list, tuple)) else [float(fill)]
 
     @staticmethod
@@ -82,9 +80,7 @@ def _two(value: float | Sequence[float], name: str) -> list[float]:
         if len(value) not in (1, 2):
             raise ValueError(f"{name} is a sequence its length should be 2. Got {len(value)}")
         if not all(isinstance(v, (int, float)) for v in value):
-            raise TypeError(
-                f"{name} should be a sequence of floats. Got {[type(v) for v in value]}"
-            )
+            raise TypeError(f"{name} should be a sequence of floats. Got {[type(v) for v in value]}")
         return [float(v) for v in (value if len(value) == 2 else [value[0]] * 2)]
     if not isinstance(value, (int, float)):
         raise TypeError(f"{name} should be float or a sequence of floats. Got {type(value)}")
@@ -171,9 +167,7 @@ class RandomAffine(Module):
         _, height, width = F.get_dimensions(img)
         ranges = (self.degrees, self.translate, self.scale, self.shear)
         found = self.get_params(*ranges, [width, height])
-        return F.affine(
-            img, *found, interpolation=self.interpolation, fill=fill, center=self.center
-        )
+        return F.affine(img, *found, interpolation=self.interpolation, fill=fill, center=self.center)
 
     def __repr__(self) -> str:
         said = f"degrees={self.degrees}"
@@ -216,9 +210,7 @@ class RandomPerspective(ShownModule):
         self.fill = colour_of(fill)
 
     @staticmethod
-    def get_params(
-        width: int, height: int, distortion_scale: float
-    ) -> tuple[list[list[int]], list[list[int]]]:
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
         """The corners, and where they go."""
         x, y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 

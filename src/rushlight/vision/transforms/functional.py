@@ -12,9 +12,7 @@ from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
 from ._convert import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
 from ._geometry import affine, elastic_transform, perspective, rotate
-from ._geometry import (
-    inverse_affine_matrix as _get_inverse_affine_matrix,  # noqa: F401 - libraries take it from here
-)
+from ._geometry import inverse_affine_matrix as _get_inverse_affine_matrix  # noqa: F401 - libraries take it from here
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
 if TYPE_CHECKING:
@@ -74,9 +72,7 @@ def get_image_num_channels(img: Picture) -> int:
     return get_dimensions(img)[0]
 
 
-def normalize(
-    tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
-) -> Tensor:
+def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
     """As `vision.transforms.Normalize`, of one picture."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
@@ -84,15 +80,12 @@ def normalize(
         raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
     if tensor.ndim < 3:
         raise ValueError(
-            "Expected tensor to be a tensor image of size (..., C, H, W). "
-            f"Got tensor.size() = {tensor.size()}"
+            f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
         )
     centre = as_tensor(mean, dtype=tensor.dtype, device=tensor.device)
     spread = as_tensor(std, dtype=tensor.dtype, device=tensor.device)
     if (spread == 0).any():
-        raise ValueError(
-            f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
-        )
+        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
     if centre.ndim == 1:
         centre = centre.view(-1, 1, 1)
     if spread.ndim == 1:
@@ -130,9 +123,7 @@ def resize(
     mode = as_mode(interpolation)
     sizes = [size] if isinstance(size, int) else list(size)
     if len(sizes) not in (1, 2):
-        raise ValueError(
-            f"Size must be an int or a 1 or 2 element tuple/list, not a {len(sizes)} element tuple/list"
-        )
+        raise ValueError(f"Size must be an int or a 1 or 2 element tuple/list, not a {len(sizes)} element tuple/list")
     if max_size is not None and len(sizes) != 1:
         raise ValueError(
             "max_size should only be passed if size specifies the length of the smaller edge, "
@@ -169,18 +160,13 @@ def check_padding(padding: object, fill: object, padding_mode: object) -> None:
     if not isinstance(padding_mode, str):
         raise TypeError("Got inappropriate padding_mode arg")
     if isinstance(padding, (tuple, list)) and len(padding) not in (1, 2, 4):
-        raise ValueError(
-            f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
-        )
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple")
     if padding_mode not in _PADDING_MODES:
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
 
 
 def pad(
-    img: Picture,
-    padding: int | Sequence[int],
-    fill: float | Sequence[float] | None = 0,
-    padding_mode: str = "constant",
+    img: Picture, padding: int | Sequence[int], fill: float | Sequence[float] | None = 0, padding_mode: str = "constant"
 ) -> Any:
     """As `vision.transforms.Pad`, of one picture."""
     check_padding(padding, fill, padding_mode)
@@ -301,17 +287,13 @@ def five_crop(img: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
     th, tw = pair(size)
     _, height, width = get_dimensions(img)
     if tw > width or th > height:
-        raise ValueError(
-            f"Requested crop size {(th, tw)} is bigger than input size {(height, width)}"
-        )
+        raise ValueError(f"Requested crop size {(th, tw)} is bigger than input size {(height, width)}")
     corners = [(0, 0), (0, width - tw), (height - th, 0), (height - th, width - tw)]
     crops = [crop(img, top, left, th, tw) for top, left in corners]
     return (*crops, center_crop(img, [th, tw]))
 
 
-def ten_crop(
-    img: Picture, size: int | Sequence[int], vertical_flip: bool = False
-) -> tuple[Any, ...]:
+def ten_crop(img: Picture, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
     """As `vision.transforms.TenCrop`, of one picture."""
     th, tw = pair(size)
     mirrored = vflip(img) if vertical_flip else hflip(img)

@@ -40,7 +40,7 @@ class _Restore:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         _answers.same_kind = self.before
 
 
@@ -82,9 +82,7 @@ class TVTensor(Tensor):
     _fields: tuple[str, ...] = ()
 
     @staticmethod
-    def _to_tensor(
-        data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Tensor:
+    def _to_tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Tensor:
         if requires_grad is None:
             requires_grad = isinstance(data, Tensor) and data.requires_grad
         return as_tensor(data, dtype=dtype, device=device).requires_grad_(requires_grad)
@@ -109,9 +107,7 @@ class TVTensor(Tensor):
         return cls._made(tensor, {n: kwargs.get(n, getattr(like, n)) for n in cls._fields})
 
     @classmethod
-    def _wrap_output(
-        cls, output: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
+    def _wrap_output(cls, output: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """A result as this kind; attributes come from the first value of this kind among the arguments."""
         if isinstance(output, (tuple, list)):  # of split, unbind, max
             parts = [cls._wrap_output(part, args, kwargs) for part in output]
@@ -122,9 +118,7 @@ class TVTensor(Tensor):
             return output  # the argument itself
         given = tree_leaves([list(args), list((kwargs or {}).values())])
         like = next((a for a in given if isinstance(a, cls)), None)
-        return cls._made(
-            output, {n: getattr(like, n) for n in cls._fields} if like is not None else {}
-        )
+        return cls._made(output, {n: getattr(like, n) for n in cls._fields} if like is not None else {})
 
     @classmethod
     def __torch_function__(

@@ -24,9 +24,7 @@ class Image(TVTensor):
         Image([[[0., 1.]]], )
     """
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Any:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
         given = pil_to_tensor(data) if is_pil_image(data) else data
         tensor = cls._to_tensor(given, dtype, device, requires_grad)
         if tensor.ndim < 2:
@@ -52,9 +50,7 @@ class Video(TVTensor):
         torch.Size([5, 3, 2, 4])
     """
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Any:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
         tensor = cls._to_tensor(data, dtype, device, requires_grad)
         if tensor.ndim < 4:
             raise ValueError
@@ -76,8 +72,6 @@ class Mask(TVTensor):
         Mask([[ True, False]])
     """
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Any:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
         given = pil_to_tensor(data) if is_pil_image(data) else data
         return cls._to_tensor(given, dtype, device, requires_grad).as_subclass(cls)

@@ -88,9 +88,7 @@ class BoundingBoxes(TVTensor):
     ) -> Any:
         tensor = cls._to_tensor(data, dtype, device, requires_grad)
         if not tensor.is_floating_point() and is_rotated_bounding_format(format):
-            raise ValueError(
-                f"Rotated bounding boxes should be floating point tensors, got {tensor.dtype}."
-            )
+            raise ValueError(f"Rotated bounding boxes should be floating point tensors, got {tensor.dtype}.")
         fields = {"format": format, "canvas_size": canvas_size, "clamping_mode": clamping_mode}
         return cls._checked(tensor, fields)
 

@@ -30,19 +30,13 @@ Graph = _no_graphs("Graph")
 Node = _no_graphs("Node")
 Value = _no_graphs("Value")
 ScriptMethod = _no_graphs("ScriptMethod")
-PyTorchFileReader = refuser("_C", "reads files in one go", "Use rushlight.load.")(
-    "PyTorchFileReader"
-)
+PyTorchFileReader = refuser("_C", "reads files in one go", "Use rushlight.load.")("PyTorchFileReader")
 _SCRIPT_TYPES = (
     "AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType "
     "InterfaceType ListType NoneType NumberType OptionalType PyObjectType RRefType StreamObjType StringType "
     "TensorType TupleType UnionType"
 )
-globals().update(
-    absent_classes(
-        "_C", "has no TorchScript types", "See rushlight.compile.", _SCRIPT_TYPES.split()
-    )
-)
+globals().update(absent_classes("_C", "has no TorchScript types", "See rushlight.compile.", _SCRIPT_TYPES.split()))
 _TensorBase = TensorBase
 _TensorMeta = type(TensorBase)  # the class of the class, which libraries annotate with
 
@@ -126,9 +120,7 @@ def _jit_switch(*values: Any) -> bool:
 
 
 _jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_switch
-_jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = (
-    _jit_switch
-)
+_jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _jit_switch
 _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_set_nvfuser_guard_mode = _jit_switch
 
 

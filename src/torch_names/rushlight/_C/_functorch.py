@@ -6,12 +6,7 @@ from typing import Any
 
 from ..base.refusal import refuser
 
-__all__ = [
-    "get_unwrapped",
-    "is_batchedtensor",
-    "is_functorch_wrapped_tensor",
-    "is_gradtrackingtensor",
-]
+__all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor"]
 
 
 def is_batchedtensor(tensor: Any) -> bool:
@@ -39,9 +34,7 @@ def maybe_get_level(tensor: Any) -> int:
     return -1
 
 
-_refuse = refuser(
-    "_C._functorch", "has no batched tensors", "vmap is a loop; see rushlight.func.vmap."
-)
+_refuse = refuser("_C._functorch", "has no batched tensors", "vmap is a loop; see rushlight.func.vmap.")
 _add_batch_dim = _refuse("_add_batch_dim")
 _remove_batch_dim = _refuse("_remove_batch_dim")
 _vmap_increment_nesting = _refuse("_vmap_increment_nesting")

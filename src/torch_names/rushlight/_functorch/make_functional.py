@@ -36,16 +36,12 @@ class FunctionalModule(Module):
 class FunctionalModuleWithBuffers(Module):
     """A module without tensors of its own: it is called with its parameters and its buffers first."""
 
-    def __init__(
-        self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]
-    ) -> None:
+    def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
         super().__init__()
         self.stateless_model = stateless_model
         self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
 
-    def forward(
-        self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any
-    ) -> Any:
+    def forward(self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
         """What the module gives with these parameters and buffers."""
         given = dict(zip(self.param_names, params, strict=True))
         given.update(zip(self.buffer_names, buffers, strict=True))
@@ -123,14 +119,8 @@ def combine_state_for_ensemble(
         torch.Size([3, 1])
     """
     if not models:
-        raise RuntimeError(
-            f"combine_state_for_ensemble: Expected at least one model, got {len(models)}."
-        )
+        raise RuntimeError(f"combine_state_for_ensemble: Expected at least one model, got {len(models)}.")
     params, buffers = stack_module_state(models)
     empty, _, _ = _apart(models[0], False)
     function = FunctionalModuleWithBuffers(empty, tuple(params), tuple(buffers))
-    return (
-        function,
-        tuple(p.requires_grad_(False) for p in params.values()),
-        tuple(buffers.values()),
-    )
+    return (function, tuple(p.requires_grad_(False) for p in params.values()), tuple(buffers.values()))

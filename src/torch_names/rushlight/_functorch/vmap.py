@@ -12,9 +12,7 @@ from ..core.tensor import Tensor
 
 __all__ = ["Tensor", "is_batchedtensor", "tree_flatten", "tree_map_", "tree_unflatten"]
 
-_refuse = refuser(
-    "_functorch.vmap", "has no batched tensors", "vmap is a loop; see rushlight.func.vmap."
-)
+_refuse = refuser("_functorch.vmap", "has no batched tensors", "vmap is a loop; see rushlight.func.vmap.")
 _add_batch_dim = _refuse("_add_batch_dim")
 _create_batched_inputs = _refuse("_create_batched_inputs")
 _maybe_remove_batch_dim = _refuse("_maybe_remove_batch_dim")
@@ -29,8 +27,6 @@ def _get_name(func: Callable) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _broadcast_to_and_flatten(
-    tree: Any, treespec: TreeSpec, is_leaf: Any = None
-) -> list[Any] | None:
+def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None) -> list[Any] | None:
     """The leaves of `tree`, each as often as the structure below it has leaves; None where it does not fit."""
     return broadcast_prefix(tree, tree_unflatten([0] * treespec.num_leaves, treespec))

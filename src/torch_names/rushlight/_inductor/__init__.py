@@ -13,11 +13,7 @@ _MODES: dict[str, dict[str, bool]] = {
     "default": {},
     "reduce-overhead": {"triton.cudagraphs": True},
     "max-autotune-no-cudagraphs": {"max_autotune": True, "coordinate_descent_tuning": True},
-    "max-autotune": {
-        "max_autotune": True,
-        "triton.cudagraphs": True,
-        "coordinate_descent_tuning": True,
-    },
+    "max-autotune": {"max_autotune": True, "triton.cudagraphs": True, "coordinate_descent_tuning": True},
 }
 
 

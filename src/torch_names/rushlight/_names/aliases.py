@@ -167,9 +167,7 @@ class _Loader:
             setattr(module, name.here, getattr(import_module(name.home), name.there))
         homes = sorted({name.home for name in found})
         setattr(module, "__getattr__", partial(_borrowed, module.__name__, homes))
-        module.__doc__ = (
-            f"Names under one more of PyTorch's paths; they are defined in {', '.join(homes)}."
-        )
+        module.__doc__ = f"Names under one more of PyTorch's paths; they are defined in {', '.join(homes)}."
         setattr(module, "__all__", [name.here for name in found])
         module.__file__ = __file__  # where to look, for those who ask a module for its file
 

@@ -93,12 +93,7 @@ def find(name: str) -> Any:
 def _starred(names: dict[str, Any]) -> list[str]:
     """What `from rushlight import *` brings: no submodules, and no name of Python's own."""
     own = {n for n, value in names.items() if n[0] != "_" and not isinstance(value, ModuleType)}
-    found = (
-        own
-        | {n for n in NAMESPACES["torch"].names() if n[0] != "_"}
-        | _in_places()
-        | {"__version__"}
-    )
+    found = own | {n for n in NAMESPACES["torch"].names() if n[0] != "_"} | _in_places() | {"__version__"}
     return sorted(found - {"annotations", "bool", "complex", "float", "int"})
 
 

@@ -6,18 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..base.config import settings
-from . import (  # type: ignore[attr-defined]
-    cpu,
-    cuda,
-    cudnn,
-    mkl,
-    mkldnn,
-    mps,
-    nnpack,
-    openmp,
-    opt_einsum,
-    quantized,
-)
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized  # type: ignore[attr-defined]
 
 __all__ = [
     "cpu", "cuda", "cudnn", "disable_global_flags", "flags_frozen", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",

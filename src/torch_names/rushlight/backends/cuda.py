@@ -65,24 +65,18 @@ def _switch(kind: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], 
 
 
 flash_sdp_enabled, enable_flash_sdp = _switch("flash", "flash attention")
-mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch(
-    "mem_efficient", "memory-efficient attention"
-)
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient", "memory-efficient attention")
 math_sdp_enabled, enable_math_sdp = _switch("math", "attention written out in matrix products")
 cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "cuDNN's attention")
 
 
 @contextmanager
 def sdp_kernel(
-    enable_flash: bool = True,
-    enable_math: bool = True,
-    enable_mem_efficient: bool = True,
-    enable_cudnn: bool = True,
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[Any]:
     """Choose the kinds of attention inside a block."""
     before, by_products = dict(_sdp), here.attention_by_products
-    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient,
-                cudnn=enable_cudnn)  # fmt: skip
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     here.attention_by_products = not (enable_flash or enable_mem_efficient or enable_cudnn)
     try:
         yield {}

@@ -13,7 +13,5 @@ def _set_engine(module: Any, name: str) -> None:
 
 
 install(
-    __name__,
-    engine=property(lambda module: "none", _set_engine),
-    supported_engines=property(lambda module: ["none"]),
+    __name__, engine=property(lambda module: "none", _set_engine), supported_engines=property(lambda module: ["none"])
 )

@@ -63,9 +63,7 @@ def get_capabilities() -> Mapping[str, Any]:
     """By name, whether this processor has an instruction set, as far as Linux tells; and its `architecture`."""
     told: dict[str, Any] = {"architecture": platform.machine()}
     with suppress(OSError), open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-        flags = (
-            next((line for line in file if line.startswith("flags")), "").replace("_", "").split()
-        )
+        flags = next((line for line in file if line.startswith("flags")), "").replace("_", "").split()
         told |= {k: _ON_LINUX.get(k, k.replace("_", "")) in flags for k in _INSTRUCTIONS.split()}
     return MappingProxyType(told)
 

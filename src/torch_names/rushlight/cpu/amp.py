@@ -14,9 +14,7 @@ __all__ = ["GradScaler", "autocast"]
 class autocast(_autocast):  # noqa: N801 - PyTorch's name
     """As `torch.amp.autocast` of "cpu", under its older name."""
 
-    def __init__(
-        self, enabled: bool = True, dtype: Any = bfloat16, cache_enabled: bool = True
-    ) -> None:
+    def __init__(self, enabled: bool = True, dtype: Any = bfloat16, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 

@@ -380,10 +380,7 @@ __all__ = [
 ]
 
 
-_GRAPHS = (
-    "CUDAGraph", "graph", "graph_pool_handle", "graphs", "is_current_stream_capturing",
-    "make_graphed_callables",
-)  # fmt: skip
+_GRAPHS = ("CUDAGraph", "graph", "graph_pool_handle", "graphs", "is_current_stream_capturing", "make_graphed_callables")
 
 _MORE = (
     "CudaError", "_lazy_call", "get_gencode_flags", "has_half", "has_magma", "memory_stats_as_nested_dict", "reset_max_memory_cached",

@@ -9,14 +9,7 @@ from ..base.device import device as _device
 from ..core.tensor import Tensor
 from ..operators.shape.join import cat
 
-__all__ = [
-    "broadcast",
-    "broadcast_coalesced",
-    "gather",
-    "reduce_add",
-    "reduce_add_coalesced",
-    "scatter",
-]
+__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
 
 
 def _place(where: Any) -> _device:
@@ -49,9 +42,7 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Any 
     return tuple(tensor.to(_place(d)) for d in devices)
 
 
-def broadcast_coalesced(
-    tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760
-) -> tuple:
+def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> tuple:
     """As `broadcast`, of several tensors."""
     return tuple(tuple(t.to(_place(d)) for t in tensors) for d in devices)
 
@@ -121,9 +112,7 @@ def scatter(
     return tuple(piece.to(_place(d)) for piece, d in zip(cut, devices, strict=False))
 
 
-def gather(
-    tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Any = None
-) -> Tensor:
+def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Any = None) -> Tensor:
     """Tensors of several devices, one behind the other.
 
     Args:

@@ -111,9 +111,7 @@ class Event:
         ...     milliseconds = begin.elapsed_time(end)
     """
 
-    def __init__(
-        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> None:
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         if interprocess:
             raise NotImplementedError("events shared between processes are not in rushlight")
         self.raw = gpu().new_event(enable_timing, blocking)

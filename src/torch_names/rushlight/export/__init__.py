@@ -161,9 +161,7 @@ def export(
             "export one program for each size."
         )
     if not isinstance(args, tuple):
-        raise ValueError(
-            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}"
-        )
+        raise ValueError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
     made = record(mod.forward, mod, args, kwargs, type(mod).__name__)
     if not _draws(made):
         check(mod, made, args, kwargs or {}, 1e-5)

@@ -7,17 +7,7 @@ from .._functorch.make_functional import (
     make_functional,
     make_functional_with_buffers,
 )
-from ..func import (
-    functionalize,
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    vjp,
-    vmap,
-)
+from ..func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from ..fx.experimental.proxy_tensor import make_fx
 
 __all__ = [

@@ -15,15 +15,11 @@ __all__ = [
     "tree_unflatten",
 ]
 
-_BY_SPEC: dict[
-    type, Callable[[Any, TreeSpec], list[Any]]
-] = {}  # of classes that somebody registered
+_BY_SPEC: dict[type, Callable[[Any, TreeSpec], list[Any]]] = {}  # of classes that somebody registered
 
 
 def register_pytree_flatten_spec(
-    cls: type,
-    flatten_fn_spec: Callable[[Any, TreeSpec], list[Any]],
-    flatten_fn_exact_match_spec: Any = None,
+    cls: type, flatten_fn_spec: Callable[[Any, TreeSpec], list[Any]], flatten_fn_exact_match_spec: Any = None
 ) -> None:
     """Say how a container is taken apart in the order of a spec."""
     _BY_SPEC[cls] = flatten_fn_spec

@@ -21,15 +21,7 @@ from .graph import Graph
 from .graph_module import GraphModule
 from .proxy import Proxy, TracerBase, find_tracers
 
-__all__ = [
-    "PH",
-    "PHBase",
-    "ProxyableClassMeta",
-    "Tracer",
-    "is_fx_tracing",
-    "symbolic_trace",
-    "wrap",
-]
+__all__ = ["PH", "PHBase", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 # Functions that are not looked into: (id of the globals, name) -> globals.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict] = {}
@@ -90,9 +82,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
         ['x', 'len_1', 'mul', 'output']
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError(
-            "Unsupported type for global function! Must be either a callable or string name"
-        )
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     frame = inspect.currentframe()
     caller = frame.f_back if frame else None
@@ -119,16 +109,11 @@ class Tracer(TracerBase):
     """
 
     def __init__(
-        self,
-        autowrap_modules: tuple = (math,),
-        autowrap_functions: tuple = (),
-        param_shapes_constant: bool = False,
+        self, autowrap_modules: tuple = (math,), autowrap_functions: tuple = (), param_shapes_constant: bool = False
     ) -> None:
         self._autowrap_search = list(autowrap_modules)
         own = [fn for m in autowrap_modules for n, fn in vars(m).items() if not n.startswith("_")]
-        self._autowrap_function_ids = {
-            id(fn) for fn in chain(own, autowrap_functions) if callable(fn)
-        }
+        self._autowrap_function_ids = {id(fn) for fn in chain(own, autowrap_functions) if callable(fn)}
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[Module, str] = {}
         self.tensor_attrs: dict[Tensor, str] = {}
@@ -139,9 +124,7 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a call of a module is one node: those of the library are, but for Sequential."""
-        library = m.__module__.startswith(
-            ("torch.nn", "torch.ao.nn", f"{__name__.partition('.')[0]}.nn")
-        )
+        library = m.__module__.startswith(("torch.nn", "torch.ao.nn", f"{__name__.partition('.')[0]}.nn"))
         return library and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
@@ -160,9 +143,7 @@ class Tracer(TracerBase):
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """What an attribute of a module becomes: parameters are nodes."""
-        if isinstance(attr_val, Parameter) or (
-            self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
-        ):
+        if isinstance(attr_val, Parameter) or (self.proxy_buffer_attributes and isinstance(attr_val, Tensor)):
             path = self._path_of_tensor(attr_val)
             if path is not None:
                 if path not in parameter_proxy_cache:
@@ -200,9 +181,7 @@ class Tracer(TracerBase):
 
     # -- tracing --------------------------------------------------------------------------------
 
-    def trace(
-        self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
-    ) -> Graph:
+    def trace(self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module or function; `concrete_args` are not stand-ins, but the values given."""
         if isinstance(root, Module):
             self.root, self.root_module_name = root, root._get_name()
@@ -215,11 +194,7 @@ class Tracer(TracerBase):
         self.tensor_attrs = {}
         for path, module in list(self.root.named_modules()):
             lead = f"{path}." if path else ""
-            for name, value in (
-                *module.__dict__.items(),
-                *module._parameters.items(),
-                *module._buffers.items(),
-            ):
+            for name, value in (*module.__dict__.items(), *module._parameters.items(), *module._buffers.items()):
                 if isinstance(value, Tensor):
                     self.tensor_attrs.setdefault(value, lead + name)
         if not isinstance(fn, FunctionType):
@@ -267,27 +242,19 @@ class Tracer(TracerBase):
         code = root_fn.__code__
         if code.co_kwonlyargcount or code.co_flags & _STARS:
             flags = code.co_flags & ~_STARS
-            code = code.replace(
-                co_argcount=len(args), co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags
-            )
-            made = FunctionType(
-                code, root_fn.__globals__, root_fn.__name__, None, root_fn.__closure__
-            )
+            code = code.replace(co_argcount=len(args), co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags)
+            made = FunctionType(code, root_fn.__globals__, root_fn.__name__, None, root_fn.__closure__)
             root_fn = functools.wraps(root_fn)(made)
         return root_fn, args
 
-    def _input(
-        self, p: inspect.Parameter, stars: str, concrete: dict[str, Any], told: dict[str, Any]
-    ) -> Any:
+    def _input(self, p: inspect.Parameter, stars: str, concrete: dict[str, Any], told: dict[str, Any]) -> Any:
         if p.name in concrete and not isinstance(concrete[p.name], PHBase):
             value = concrete[p.name]
             if value is None or isinstance(value, (bool, int, float, str)):
                 self.create_proxy("placeholder", f"{p.name}_1", (value,), {})
             return value
         default = () if p.default is p.empty else (p.default,)
-        return self.create_proxy(
-            "placeholder", stars + p.name, default, {}, type_expr=told.get(p.name)
-        )
+        return self.create_proxy("placeholder", stars + p.name, default, {}, type_expr=told.get(p.name))
 
 
 _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -301,9 +268,7 @@ class _Patcher:
         self._undo: list[Callable[[], Any]] = []
         self._visited: set[int] = set()
 
-    def patch(
-        self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True
-    ) -> None:
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True) -> None:
         """`new_fn` under a name of a module's globals; once, unless `deduplicate` is False."""
         new_fn.__fx_already_patched = deduplicate
         old = frame_dict.get(name, _ABSENT)
@@ -370,9 +335,7 @@ def _one_node(fn: Callable) -> Callable:
     return call
 
 
-def symbolic_trace(
-    root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
-) -> GraphModule:
+def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """A module that does what `root` does, step by step from a graph.
 
     Python's own `if` and `for` are run while tracing: what depends on a tensor's values raises `TraceError`.

@@ -107,11 +107,7 @@ class _Writer:
         if node.op == "call_method":
             return f"{self.value(node.args[0])}.{node.target}({self.arguments(node.args[1:], node.kwargs)})"
         name = node.target.__name__
-        if (
-            node.target.__module__ == "_operator"
-            and name in (MAGIC | ASSIGNING)
-            and not node.kwargs
-        ):
+        if node.target.__module__ == "_operator" and name in (MAGIC | ASSIGNING) and not node.kwargs:
             text = (MAGIC | ASSIGNING)[name].format(*map(self.value, node.args))
             return f"{text};  {node.name} = {self.value(node.args[0])}" if name in ASSIGNING and name != "setitem" else (
                 f"{text};  {node.name} = None" if name == "setitem" else text)  # fmt: skip

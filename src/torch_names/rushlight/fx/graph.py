@@ -43,15 +43,7 @@ class _Namespace:
         return name
 
     def _means_something(self, name: str, obj: object) -> bool:
-        if keyword.iskeyword(name) or name in (
-            "inf",
-            "nan",
-            "NoneType",
-            "torch",
-            "device",
-            "fx_pytree",
-            "pytree",
-        ):
+        if keyword.iskeyword(name) or name in ("inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"):
             return True
         return hasattr(builtins, name) and getattr(builtins, name) is not obj
 
@@ -116,10 +108,7 @@ class Graph:
     """
 
     def __init__(
-        self,
-        owning_module: GraphModule | None = None,
-        tracer_cls: Any = None,
-        tracer_extras: Any = None,
+        self, owning_module: GraphModule | None = None, tracer_cls: Any = None, tracer_extras: Any = None
     ) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._len = 0
@@ -138,9 +127,7 @@ class Graph:
         """The node that returns."""
         return next(n for n in reversed(self.nodes) if n.op == "output")
 
-    def find_nodes(
-        self, *, op: str, target: Callable[..., Any] | str | None = None, sort: bool = True
-    ) -> list[Node]:
+    def find_nodes(self, *, op: str, target: Callable[..., Any] | str | None = None, sort: bool = True) -> list[Node]:
         """The nodes of one kind, and of one target where that is given."""
         return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
 
@@ -157,9 +144,7 @@ class Graph:
     ) -> Node:
         """A node where nodes are being inserted: at the end, or as `inserting_before` says."""
         label = name if name is not None else self._target_to_str(target)
-        node = Node(
-            self, self._used.create_name(label), op, target, args or (), kwargs or {}, type_expr
-        )
+        node = Node(self, self._used.create_name(label), op, target, args or (), kwargs or {}, type_expr)
         self._insert(node)
         self._len += 1
         return node
@@ -219,9 +204,7 @@ class Graph:
         name: str | None = None,
     ) -> Node:
         """A call of a function."""
-        return self.create_node(
-            "call_function", the_function, args, kwargs, name=name, type_expr=type_expr
-        )
+        return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Any, type_expr: Any = None) -> Node:
         """What the program returns."""
@@ -234,9 +217,7 @@ class Graph:
         made.meta = copy.copy(node.meta)
         return made
 
-    def graph_copy(
-        self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False
-    ) -> Any:
+    def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
         """Copies of another graph's nodes; what it returns, in nodes of this graph."""
         for node in g.nodes:
             if node in val_map:
@@ -306,9 +287,7 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for used in node.all_input_nodes:
                 if used not in seen:
-                    raise RuntimeError(
-                        f"Argument '{used}' of Node '{node}' was used before it has been defined!"
-                    )
+                    raise RuntimeError(f"Argument '{used}' of Node '{node}' was used before it has been defined!")
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             if node.op == "call_module" and self.owning_module is not None:
@@ -341,13 +320,9 @@ class Graph:
     def print_tabular(self) -> None:
         """Print the nodes as a table."""
         rows = [_Row("opcode", "name", "target", "args", "kwargs")]
-        rows += [
-            _Row(n.op, n.name, _label(n.target), str(n.args), str(n.kwargs)) for n in self.nodes
-        ]
+        rows += [_Row(n.op, n.name, _label(n.target), str(n.args), str(n.kwargs)) for n in self.nodes]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
-        lines = [
-            "  ".join([cell.ljust(w) for cell, w in zip(row, widths)]).rstrip() for row in rows
-        ]
+        lines = ["  ".join([cell.ljust(w) for cell, w in zip(row, widths)]).rstrip() for row in rows]
         lines.insert(1, "  ".join(["-" * w for w in widths]))
         print("\n".join(lines))
 

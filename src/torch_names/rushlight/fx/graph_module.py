@@ -99,9 +99,7 @@ class GraphModule(Module):
         own = type("GraphModuleImpl", (base,), made)
         return object.__new__(own)
 
-    def __init__(
-        self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule"
-    ) -> None:
+    def __init__(self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         type(self).__name__ = class_name
         if isinstance(root, Module):
@@ -113,9 +111,7 @@ class GraphModule(Module):
             named = {n.target for n in graph.nodes if n.op in ("get_attr", "call_module")}
             missing = named - set(root)
             if missing:
-                raise RuntimeError(
-                    f"Node refers to target {sorted(missing)[0]} but it was not provided in ``root``!"
-                )
+                raise RuntimeError(f"Node refers to target {sorted(missing)[0]} but it was not provided in ``root``!")
             for target in sorted(named, key=lambda t: t.count(".")):
                 _assign_attr(root[target], self, target)
         else:
@@ -133,9 +129,7 @@ class GraphModule(Module):
     def graph(self, g: Graph) -> None:
         if not isinstance(g, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
-        object.__setattr__(
-            self, "_graph", copy.deepcopy(g) if g.owning_module not in (None, self) else g
-        )
+        object.__setattr__(self, "_graph", copy.deepcopy(g) if g.owning_module not in (None, self) else g)
         self._graph.owning_module = self
         self.recompile()
 
@@ -153,21 +147,11 @@ class GraphModule(Module):
 
     def __str__(self) -> str:
         shown = super().__str__()
-        return "\n".join(
-            [
-                shown,
-                self._code,
-                "# To see more debug info, please use `graph_module.print_readable()`",
-            ]
-        )
+        return "\n".join([shown, self._code, "# To see more debug info, please use `graph_module.print_readable()`"])
 
     def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
         """The code of this module, as a class."""
-        text = (
-            f"class {self._get_name()}(torch.nn.Module):"
-            + self._code.replace("\n", "\n    ").rstrip()
-            + "\n"
-        )
+        text = f"class {self._get_name()}(torch.nn.Module):" + self._code.replace("\n", "\n    ").rstrip() + "\n"
         if print_output:
             print(text)
         return text
@@ -271,11 +255,7 @@ def reduce_graph_module(name: str, state: dict, nodes: list[tuple]) -> GraphModu
     made: list[Node] = []
     back = lambda a: made[a.number] if isinstance(a, _Ref) else a  # noqa: E731
     for op, target, args, kwargs, label in nodes:
-        made.append(
-            graph.create_node(
-                op, target, map_aggregate(args, back), map_aggregate(kwargs, back), label
-            )
-        )
+        made.append(graph.create_node(op, target, map_aggregate(args, back), map_aggregate(kwargs, back), label))
     module = GraphModule.__new__(GraphModule)
     Module.__init__(module)
     module.__dict__.update(state)

@@ -42,8 +42,8 @@ class immutable_dict(dict):  # noqa: N801 - PyTorch's name
 for _name in ("__delitem__", "__iadd__", "__imul__", "__setitem__", "append", "clear", "extend", "insert",
               "pop", "remove", "reverse", "sort"):  # fmt: skip
     setattr(immutable_list, _name, _refuse)
-for _name in ("__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"):  # fmt: skip
+for _name in ("__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"):
     setattr(immutable_dict, _name, _refuse)
 
 register_pytree_node(immutable_list, lambda x: (list(x), None), lambda vs, _: immutable_list(vs))
-register_pytree_node(immutable_dict, lambda d: (list(d.values()), list(d)), lambda vs, ks: immutable_dict(zip(ks, vs)))  # fmt: skip
+register_pytree_node(immutable_dict, lambda d: (list(d.values()), list(d)), lambda vs, ks: immutable_dict(zip(ks, vs)))

@@ -36,9 +36,7 @@ class Interpreter:
         tensor(1)
     """
 
-    def __init__(
-        self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None
-    ) -> None:
+    def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
         self.graph = module.graph if graph is None else graph
         self.submodules = dict(module.named_modules())
@@ -52,12 +50,7 @@ class Interpreter:
             for used, node in last.items():
                 self._ends.setdefault(node, []).append(used)
 
-    def run(
-        self,
-        *args: Any,
-        initial_env: dict[Node, Any] | None = None,
-        enable_io_processing: bool = True,
-    ) -> Any:
+    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """The value of the output for these inputs."""
         self.env = {} if initial_env is None else dict(initial_env)
         self.args_iter: Iterator[Any] = iter(args)
@@ -184,9 +177,7 @@ class Transformer(Interpreter):
             def create_arg(self, a: Any) -> Any:
                 found = next((n for n, t in outer.module.named_parameters() if t is a), None)
                 found = found or next((n for n, t in outer.module.named_buffers() if t is a), None)
-                return (
-                    self.create_node("get_attr", found, (), {}) if found else super().create_arg(a)
-                )
+                return self.create_node("get_attr", found, (), {}) if found else super().create_arg(a)
 
         self.tracer: TracerBase = TransformerTracer(self.new_graph)
 
@@ -207,7 +198,5 @@ class Transformer(Interpreter):
         """The module of the new graph."""
         result = self.run()
         if result is not None:
-            self.new_graph.output(
-                map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a)
-            )
+            self.new_graph.output(map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a))
         return GraphModule(self.module, self.new_graph, self.module._get_name())

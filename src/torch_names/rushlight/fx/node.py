@@ -80,9 +80,7 @@ def qualified_name(fn: Callable[..., Any]) -> str:
     found = resolve_name(fn) if isinstance(fn, types.FunctionType) else None
     if found and found.startswith("torch.") and "<" not in found:
         return found
-    module: str = (
-        getattr(fn, "__module__", None) or getattr(inspect.getmodule(fn), "__name__", "") or ""
-    )
+    module: str = getattr(fn, "__module__", None) or getattr(inspect.getmodule(fn), "__name__", "") or ""
     module = "operator" if module == "_operator" else module.replace("rushlight", "torch", 1)
     return f"{module}.{name}" if module else name
 
@@ -135,16 +133,9 @@ class Node:
             )
         if op not in ("call_function", "root") and not isinstance(target, str):
             raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is "
-                "expected"
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected"
             )
-        self.graph, self.name, self.op, self.target, self.type = (
-            graph,
-            name,
-            op,
-            target,
-            return_type,
-        )
+        self.graph, self.name, self.op, self.target, self.type = (graph, name, op, target, return_type)
         self.users: dict[Node, None] = {}
         self._input_nodes: dict[Node, None] = {}
         self._args: tuple = ()
@@ -276,19 +267,14 @@ class Node:
                 return bare == "setitem" or (f"i{bare[1:]}" == bare and bare != "invert")
             return self.target.endswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
-            return bool(
-                getattr(self.graph.owning_module.get_submodule(self.target), "is_impure", False)
-            )
+            return bool(getattr(self.graph.owning_module.get_submodule(self.target), "is_impure", False))
         return False
 
     def _pretty_print_target(self, target: Callable[..., Any] | str) -> str:
         return _label(target)
 
     def format_node(
-        self,
-        placeholder_names: list[str] | None = None,
-        maybe_return_typename: list[str] | None = None,
-        **kwargs: Any,
+        self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, **kwargs: Any
     ) -> Any:
         """The line that printing the graph shows."""
         if self.op == "placeholder":

@@ -8,9 +8,7 @@ from typing import Any
 __all__ = ["normalize_function"]
 
 
-def normalize_function(
-    target: Any, args: tuple, kwargs: dict | None = None, *more: Any, **options: Any
-) -> Any:
+def normalize_function(target: Any, args: tuple, kwargs: dict | None = None, *more: Any, **options: Any) -> Any:
     """(args, kwargs) with every argument a keyword; None where the arguments do not fit."""
     try:
         bound = inspect.signature(target).bind(*args, **(kwargs or {}))

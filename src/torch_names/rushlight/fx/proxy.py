@@ -72,19 +72,7 @@ class TracerBase:
             return slice(*[self.create_arg(x) for x in (a.start, a.stop, a.step)])
         if isinstance(a, range):
             return range(*[self.create_arg(x) for x in (a.start, a.stop, a.step)])
-        plain = (
-            str,
-            int,
-            float,
-            bool,
-            complex,
-            dtype,
-            device,
-            memory_format,
-            layout,
-            type(None),
-            type(...),
-        )
+        plain = (str, int, float, bool, complex, dtype, device, memory_format, layout, type(None), type(...))
         if isinstance(a, (Node, *plain)) or isinstance(a, type):
             return a
         if inspect.isfunction(a) or inspect.ismethod(a):
@@ -93,10 +81,7 @@ class TracerBase:
 
     def _key(self, k: Any) -> Any:
         if isinstance(k, (Proxy, Node)):
-            raise RuntimeError(
-                "Keys for dictionaries used as an argument cannot contain a Node. Got key: "
-                + str(k)
-            )
+            raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node. Got key: " + str(k))
         return k
 
     def to_bool(self, obj: Proxy) -> bool:
@@ -198,9 +183,7 @@ class Proxy:
         tracers: dict[Any, None] = {}
         find_tracers((args, kwargs), tracers)
         if len(tracers) > 1:
-            raise RuntimeError(
-                f"Found multiple different tracers {list(tracers)} while trying to trace {func}"
-            )
+            raise RuntimeError(f"Found multiple different tracers {list(tracers)} while trying to trace {func}")
         tracer = next(iter(tracers))
         if is_tensor_method_or_property(func) and func.__name__ not in ("__get__", "__set__"):
             return tracer.create_proxy("call_method", func.__name__, args, kwargs)
@@ -231,9 +214,7 @@ class Attribute(Proxy):
     @property
     def node(self) -> Node:  # type: ignore[override]
         if self._node is None:
-            self._node = self.tracer.create_proxy(
-                "call_function", getattr, (self.root, self.attr), {}
-            ).node
+            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -101,11 +101,7 @@ def _alike(a: Any, b: Any, mapping: dict[Node, Node], gm: GraphModule) -> bool:
         same = isinstance(b, (list, tuple)) and len(a) == len(b)
         return same and all(_alike(x, y, mapping, gm) for x, y in zip(a, b))
     if isinstance(a, dict):
-        return (
-            isinstance(b, dict)
-            and a.keys() == b.keys()
-            and all(_alike(a[k], b[k], mapping, gm) for k in a)
-        )
+        return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[k], b[k], mapping, gm) for k in a)
     return type(a) is type(b) and bool(a == b)
 
 
@@ -118,9 +114,7 @@ def _contained(anchor: Node, mapping: dict[Node, Node]) -> bool:
     return True
 
 
-def _replace(
-    gm: GraphModule, wanted: Graph, instead: Graph, match: Match, swapped: dict[Node, Node]
-) -> None:
+def _replace(gm: GraphModule, wanted: Graph, instead: Graph, match: Match, swapped: dict[Node, Node]) -> None:
     anchor, mapping = match
     given = [mapping[p] for p in wanted.nodes if p.op == "placeholder"]
     given = [swapped.get(g, g) for g in given]

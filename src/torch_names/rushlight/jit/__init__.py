@@ -13,19 +13,10 @@ from ..base.config import settings
 from ..base.refusal import refuser
 from ..futures import Future
 from ..nn.modules.module import Module
-from ._scripted import (
-    RecursiveScriptModule,
-    ScriptFunction,
-    ScriptModule,
-    TopLevelTracedModule,
-    scripted_module,
-)
+from ._scripted import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule, scripted_module
 from .annotations import List as _List  # noqa: F401, UP035 - and `jit.annotations` is the module
 
-_ADVICE = (
-    "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its "
-    "state_dict()."
-)
+_ADVICE = "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its state_dict()."
 
 
 class Error(RuntimeError):

@@ -27,10 +27,7 @@ FORMAT = "rushlight traced program 1"
 # Operators are what scripted Python writes; none of them runs code but on the values of the program itself.
 _OPERATORS = ("add", "and_", "eq", "floordiv", "ge", "getitem", "gt", "invert", "le", "lt", "matmul", "mod", "mul", "ne", "neg", "or_",
               "pos", "pow", "sub", "truediv", "xor")  # fmt: skip
-_OTHERS = {
-    "builtins.getattr": getattr,
-    **{f"operator.{name}": getattr(operator, name) for name in _OPERATORS},
-}
+_OTHERS = {"builtins.getattr": getattr, **{f"operator.{name}": getattr(operator, name) for name in _OPERATORS}}
 _PLACES = {"torch": "torch", "torch.nn.functional": "functional", "torch.linalg": "linalg", "torch.fft": "fft",
            "torch.special": "special"}  # fmt: skip
 # Attributes of tensors that a graph may read.
@@ -58,9 +55,7 @@ def packed(module: GraphModule) -> dict[str, Any]:
 def unpacked(data: Any) -> GraphModule:
     """The module that was saved."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise RuntimeError(
-            "this file holds no traced program of rushlight's: jit.load reads what jit.save wrote"
-        )
+        raise RuntimeError("this file holds no traced program of rushlight's: jit.load reads what jit.save wrote")
     load_all()
     graph = Graph()
     made: list[Node] = []
@@ -86,9 +81,7 @@ def _put(root: Module, path: str, tensor: Any, is_parameter: bool) -> None:
             root.add_module(step, Module())
         root = root._modules[step]  # type: ignore[assignment]
     if is_parameter:
-        root.register_parameter(
-            last, Parameter(tensor, tensor.is_floating_point() or tensor.is_complex())
-        )
+        root.register_parameter(last, Parameter(tensor, tensor.is_floating_point() or tensor.is_complex()))
     else:
         root.register_buffer(last, tensor)
 
@@ -101,9 +94,7 @@ def _target_name(node: Node) -> str:
             return name
     found = resolve_name(node.target) or ""
     if _find(found) is not node.target:
-        raise RuntimeError(
-            f"jit.save: {node.target} is no public function, so a file cannot name it"
-        )
+        raise RuntimeError(f"jit.save: {node.target} is no public function, so a file cannot name it")
     return found
 
 
@@ -140,9 +131,7 @@ def _packed(a: Any, numbers: dict[Node, int]) -> Any:
         return {"dict": [[_packed(k, numbers), _packed(v, numbers)] for k, v in a.items()]}
     if isinstance(a, slice):
         return {"slice": [_packed(x, numbers) for x in (a.start, a.stop, a.step)]}
-    raise RuntimeError(
-        f"jit.save: a {type(a).__name__} among the arguments of a step cannot be written to a file"
-    )
+    raise RuntimeError(f"jit.save: a {type(a).__name__} among the arguments of a step cannot be written to a file")
 
 
 _KINDS: tuple[tuple[Any, str, Any], ...] = (

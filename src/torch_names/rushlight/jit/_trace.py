@@ -111,9 +111,7 @@ class Recorded(TorchFunctionMode):
         if isinstance(out, Size):
             sizes = self.graph.call_method("size", (args[0],))
             parts = enumerate(out)
-            return _TracedSize(
-                self._number(n, self.graph.call_function(_getitem, (sizes, i))) for i, n in parts
-            )
+            return _TracedSize(self._number(n, self.graph.call_function(_getitem, (sizes, i))) for i, n in parts)
         name = "size" if args[1:] or kwargs else "numel"
         return self._number(out, self.graph.call_method(name, tuple(args), kwargs))
 
@@ -159,9 +157,7 @@ class Recorded(TorchFunctionMode):
 
 _COUNTED = ("shape", "size", "numel", "nelement")
 # What answers with sizes.
-_COUNTS = frozenset(
-    (Tensor.size, Tensor.numel, Tensor.nelement, numel, properties()["shape"].__get__)
-)
+_COUNTS = frozenset((Tensor.size, Tensor.numel, Tensor.nelement, numel, properties()["shape"].__get__))
 
 
 @contextmanager
@@ -201,9 +197,7 @@ def _everything_plain() -> Iterator[None]:
         here.unasked = before
 
 
-def record(
-    fn: Callable, module: Module | None, args: tuple, kwargs: dict | None = None, name: str = ""
-) -> GraphModule:
+def record(fn: Callable, module: Module | None, args: tuple, kwargs: dict | None = None, name: str = "") -> GraphModule:
     """The graph of one run of `fn`; parameters and buffers are those of `module`."""
     arming.arm(None)
     holder = _holder(module)
@@ -256,16 +250,10 @@ def _apart(mode: Recorded, node: Node, value: Any) -> Any:
         mode.know(fresh, node)
         return fresh
     if isinstance(value, (tuple, list)):
-        parts = [
-            _apart(mode, mode.graph.call_function(_getitem, (node, i)), v)
-            for i, v in enumerate(value)
-        ]
+        parts = [_apart(mode, mode.graph.call_function(_getitem, (node, i)), v) for i, v in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
-        return {
-            k: _apart(mode, mode.graph.call_function(_getitem, (node, k)), v)
-            for k, v in value.items()
-        }
+        return {k: _apart(mode, mode.graph.call_function(_getitem, (node, k)), v) for k, v in value.items()}
     return value
 
 

@@ -9,13 +9,7 @@ from ..fx.graph_module import GraphModule
 from ..io import load as load_file
 from ..nn.modules.module import Module
 from ._files import unpacked
-from ._scripted import (
-    RecursiveScriptModule,
-    ScriptFunction,
-    ScriptModule,
-    TopLevelTracedModule,
-    write,
-)
+from ._scripted import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule, write
 from ._trace import check, record
 
 __all__ = ["load", "save", "trace", "trace_module"]
@@ -95,9 +89,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     write(m, f, _extra_files)
 
 
-def load(
-    f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None, **kwargs: Any
-) -> Any:
+def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> Any:
     """A module from a file of `save`; `_extra_files` gets what was saved under its names."""
     data = load_file(f, map_location=map_location, weights_only=True)
     made = _as(RecursiveScriptModule, unpacked(data))

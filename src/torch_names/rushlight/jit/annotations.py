@@ -1,13 +1,6 @@
 """`torch.jit.annotations`: the types that scripted code is annotated with, which are Python's."""
 
-from typing import (  # noqa: UP035 - these are the names asked for
-    Any,
-    Dict,
-    List,
-    Optional,
-    Tuple,
-    Union,
-)
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - these are the names asked for
 
 from ..core.tensor import Tensor
 

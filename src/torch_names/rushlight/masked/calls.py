@@ -13,7 +13,7 @@ from . import moments, reductions
 from .reductions import softmax
 from .tensors import MaskedTensor, _quietly, is_masked_tensor, joined
 
-_REDUCERS = {n: getattr(reductions, n) for n in ("sum", "amin", "amax", "argmin", "argmax", "prod", "norm")}  # fmt: skip
+_REDUCERS = {n: getattr(reductions, n) for n in ("sum", "amin", "amax", "argmin", "argmax", "prod", "norm")}
 _REDUCERS |= {n: getattr(moments, n) for n in ("mean", "var", "std")}
 _ON_NUMBERS = frozenset("""
     abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan atanh arctanh bitwise_not
@@ -75,9 +75,7 @@ def dispatched(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     for names, body in _BODIES:
         if name in names:
             return body(func, name, args, kwargs)
-    warnings.warn(
-        f"{name} is not implemented in __torch_dispatch__ for MaskedTensor.", stacklevel=2
-    )
+    warnings.warn(f"{name} is not implemented in __torch_dispatch__ for MaskedTensor.", stacklevel=2)
     return NotImplemented
 
 
@@ -85,9 +83,7 @@ def _mask_of(args: tuple) -> Tensor:
     """The mask of the first one or two arguments, which must agree."""
     masks = [a._masked_mask for a in args[:2] if is_masked_tensor(a)]
     if len(masks) == 2 and not (masks[0].shape == masks[1].shape and masks[0].equal(masks[1])):
-        raise ValueError(
-            "Input masks must match. If you need support for this, please open an issue on Github."
-        )
+        raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
     return masks[0]
 
 
@@ -110,7 +106,7 @@ def _binary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _both(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    data, mask = func(*_of(args, "_masked_data"), **kwargs), func(*_of(args, "_masked_mask"), **kwargs)  # fmt: skip
+    data, mask = func(*_of(args, "_masked_data"), **kwargs), func(*_of(args, "_masked_mask"), **kwargs)
     if isinstance(data, (list, tuple)):
         return [_quietly(d, m) for d, m in zip(data, mask)]
     return _quietly(data, mask)

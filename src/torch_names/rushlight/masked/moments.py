@@ -20,12 +20,7 @@ def _count(input: Any, dim: Any, keepdim: Any, mask: Any) -> Tensor:
 
 
 def mean(
-    input: Any,
-    dim: Any = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
+    input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The mean of the elements that the mask lets through; nan where there are none.
 
@@ -62,9 +57,7 @@ def _correction(unbiased: bool | None, correction: float | None) -> float:
     return 0.0 if unbiased is False else 1.0
 
 
-def _variance(
-    input: Any, dim: Any, less: float, keepdim: Any, dtype: Any, mask: Tensor | None
-) -> Tensor:
+def _variance(input: Any, dim: Any, less: float, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
     floating = input.dtype.is_floating_point or input.dtype.is_complex
     dtype = (input.dtype if floating else dtypes.float32) if dtype is None else dtype
     inner = dtype if dtype.is_floating_point or dtype.is_complex else dtypes.float32

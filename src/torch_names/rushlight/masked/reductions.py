@@ -99,16 +99,12 @@ def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
         if d in found:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
         if not -ndim <= d < ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})"
-            )
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
         found.append(d % ndim)
     return tuple(sorted(found))
 
 
-_REDUCTIONS = (
-    "sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp",
-)  # fmt: skip
+_REDUCTIONS = ("sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp")
 _SAME_SHAPE = ("softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod")
 
 
@@ -120,9 +116,7 @@ def _output_mask(op: Any, input: Any, *args: Any, **kwargs: Any) -> Tensor:
     if name in _SAME_SHAPE:
         return _input_mask(input, *args, **kwargs)
     if name not in _REDUCTIONS:
-        raise ValueError(
-            f"_output_mask expected masked operation (got callable {op.__module__}.{name})"
-        )
+        raise ValueError(f"_output_mask expected masked operation (got callable {op.__module__}.{name})")
     rest = args[1:] if name == "norm" else args
     found = _input_mask(input, *args, **kwargs)
     for d in reversed(_canonical_dim(rest[0] if rest else kwargs.get("dim"), input.ndim)):
@@ -141,9 +135,7 @@ class _OverDims(Protocol):
 
 
 class _AlongOne(Protocol):
-    def __call__(
-        self, input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None
-    ) -> Tensor: ...
+    def __call__(self, input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor: ...
 
 
 _SAID = """{first}
@@ -171,11 +163,9 @@ def _over_dims(body: Callable[[Tensor, Any, bool], Tensor]) -> _OverDims:
 
     def reduction(
         input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         if dtype is None:  # integers are added up and multiplied as int64
-            dtype = (
-                dtypes.int64 if name in ("sum", "prod") and input.dtype in _SMALL else input.dtype
-            )
+            dtype = dtypes.int64 if name in ("sum", "prod") and input.dtype in _SMALL else input.dtype
         found = _combine_input_and_mask(name, input, mask)
         found = found.to(dtype) if name in ("sum", "prod") else found
         return body(found, dim, bool(keepdim)).to(dtype)
@@ -274,12 +264,7 @@ def logsumexp(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 def median(
-    input: Any,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
+    input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The lower median of the elements that the mask lets through.
 
@@ -304,9 +289,7 @@ def median(
     if floating:
         return found
     if found.isnan().any():
-        raise ValueError(
-            "masked median expects no fully masked out rows if dtype is not floating point"
-        )
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return found.to(dtype)
 
 
@@ -396,13 +379,7 @@ def cumprod(found: Tensor, d: int, dtype: Any) -> Tensor:
 
 
 def normalize(
-    input: Any,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Any = None,
-    mask: Tensor | None = None,
+    input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The elements that the mask lets through, divided by their norm.
 
@@ -424,12 +401,7 @@ def normalize(
 
 
 def logaddexp(
-    input: Any,
-    other: Any,
-    *,
-    dtype: Any = None,
-    input_mask: Tensor | None = None,
-    other_mask: Tensor | None = None,
+    input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
     """log(exp(input) + exp(other)) of the elements that the masks let through.
 

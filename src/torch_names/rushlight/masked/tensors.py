@@ -125,7 +125,7 @@ class MaskedTensor(Tensor):
 def _wrapped(cls: Any, data: Tensor, requires_grad: bool) -> Any:
     return Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
         cls, data.shape, strides=data.stride(), dtype=data.dtype, device=data.device, requires_grad=requires_grad
-    )  # fmt: skip
+    )
 
 
 def _quietly(data: Tensor, mask: Tensor) -> MaskedTensor:

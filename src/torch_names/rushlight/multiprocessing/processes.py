@@ -31,7 +31,7 @@ class ProcessExitedException(_ProcessError):
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int | None, exit_code: int, signal_name: str | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
@@ -77,18 +77,14 @@ class ProcessContext:
         if not self._errors[index].empty():
             text = self._errors[index].get()
             raise ProcessRaisedException(
-                f"\n\n-- Process {index} terminated with the following error:\n{text}",
-                index,
-                failed.pid,
+                f"\n\n-- Process {index} terminated with the following error:\n{text}", index, failed.pid
             )
         code, name = failed.exitcode, None
         how = f"exit code {code}"
         if code < 0:
             name = signal.Signals(-code).name
             how = f"signal {name}"
-        raise ProcessExitedException(
-            f"process {index} terminated with {how}", index, failed.pid, code, name
-        )
+        raise ProcessExitedException(f"process {index} terminated with {how}", index, failed.pid, code, name)
 
 
 class SpawnContext(ProcessContext):

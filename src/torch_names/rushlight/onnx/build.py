@@ -9,14 +9,7 @@ import numpy as np
 
 from ..capture.program.functional import PUT_BACK, Call, Functional, Value
 from ..runtime.door import KERNELS
-from . import (  # noqa: F401 - they fill the table
-    layers,
-    patterns,
-    pointwise,
-    recurrent,
-    reductions,
-    shapes,
-)
+from . import layers, patterns, pointwise, recurrent, reductions, shapes  # noqa: F401 - they fill the table
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import Graph, onnx_type
 from .recording import same_content
@@ -34,9 +27,7 @@ def host(a: Any) -> np.ndarray:
 class Builder:
     """Writes the calls of several recordings of one model as one graph."""
 
-    def __init__(
-        self, heard: Sequence[Functional], symbols: Symbols, opset: int, labels: dict[int, str]
-    ) -> None:
+    def __init__(self, heard: Sequence[Functional], symbols: Symbols, opset: int, labels: dict[int, str]) -> None:
         self.heard, self.symbols, self.labels = heard, symbols, labels
         self.first = heard[0]
         self.g = Graph(opset)
@@ -81,21 +72,13 @@ class Builder:
             if not self.is_constant(number):
                 return self._recognised(number)
             array = self.first.values[number].array
-            self.constants[number] = self.g.constant(
-                host(array), name=self.labels.get(id(array), "c")
-            )
+            self.constants[number] = self.g.constant(host(array), name=self.labels.get(id(array), "c"))
         return self.constants[number]
 
     def _recognised(self, number: int) -> str:
         """A tensor that depends on sizes only and was made outside of the model's operations."""
-        arrays = [
-            host(h.values[number].array) for h in self.heard if h.values[number].array is not None
-        ]
-        made = (
-            patterns.write(self.g, arrays, self.shape(number))
-            if len(arrays) == len(self.heard)
-            else None
-        )
+        arrays = [host(h.values[number].array) for h in self.heard if h.values[number].array is not None]
+        made = patterns.write(self.g, arrays, self.shape(number)) if len(arrays) == len(self.heard) else None
         if made is None:
             raise OnnxExporterError(
                 "a tensor that was made by other means than the model's operations has another content for "
@@ -129,9 +112,7 @@ class Builder:
             self.sites[name] = site
 
     def _site(self, call: Call, same: list[Call]) -> Site:
-        attrs = [
-            recurrent.steps_of(c.attrs) if call.kernel in _RECURRENT else c.attrs for c in same
-        ]
+        attrs = [recurrent.steps_of(c.attrs) if call.kernel in _RECURRENT else c.attrs for c in same]
         merged = {k: self._attr(call.kernel, k, [a.get(k) for a in attrs]) for k in attrs[0]}
         inputs: list[Any] = []
         sizes: list[Any] = []
@@ -160,7 +141,7 @@ class Builder:
 
     # -- the model -------------------------------------------------------------------------------
 
-    def model(self, inputs: list[tuple[int, str]], outputs: list[tuple[int, str]], metadata: dict[str, str]) -> Any:  # fmt: skip
+    def model(self, inputs: list[tuple[int, str]], outputs: list[tuple[int, str]], metadata: dict[str, str]) -> Any:
         """The finished protobuf, checked."""
         import onnx
         from onnx import helper, numpy_helper
@@ -169,9 +150,7 @@ class Builder:
             self._finish(number, name)
         nodes = self._used([name for _, name in outputs])
         used = {n for node in nodes for n in node.input}
-        weights = [
-            numpy_helper.from_array(a, name) for name, a in self.g.arrays.items() if name in used
-        ]
+        weights = [numpy_helper.from_array(a, name) for name, a in self.g.arrays.items() if name in used]
         graph = helper.make_graph(nodes, "rushlight", [self._info(*i) for i in inputs],
                                   [self._info(*o) for o in outputs], weights)  # fmt: skip
         opset = helper.make_opsetid("", self.g.opset)
@@ -188,9 +167,7 @@ class Builder:
         """Give a result its public name."""
         from onnx import helper
 
-        self.g.nodes.append(
-            helper.make_node("Identity", [self.value(number)], [name], name=f"out_{name}")
-        )
+        self.g.nodes.append(helper.make_node("Identity", [self.value(number)], [name], name=f"out_{name}"))
 
     def _used(self, wanted: list[str]) -> list[Any]:
         """The nodes that something wanted comes from, in order; copies that only rename are skipped."""

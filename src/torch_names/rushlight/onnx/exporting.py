@@ -43,9 +43,7 @@ def export(
 
     opset = _opset(opset_version)
     if not export_params:
-        raise OnnxExporterError(
-            "export_params=False: a file without weights is not written; leave it out"
-        )
+        raise OnnxExporterError("export_params=False: a file without weights is not written; leave it out")
     args, kwargs = _arguments(args, kwargs)
     leaves, tree = pytree.tree_flatten((args, kwargs))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
@@ -74,9 +72,7 @@ def export(
         raise OnnxExporterError("the model gives other results for another size of its inputs")
     builder.g.taken.update(given_names)
     builder.write()
-    proto = builder.model(
-        list(zip(heard[0].inputs, names)), list(zip(outs[0], given_names)), metadata or {}
-    )
+    proto = builder.model(list(zip(heard[0].inputs, names)), list(zip(outs[0], given_names)), metadata or {})
     program = ONNXProgram(proto)
     if verify:
         _verify(program, runs, results, names)
@@ -89,9 +85,7 @@ def _opset(asked: int | None) -> int:
     try:
         import onnx
     except ImportError:
-        raise OnnxExporterError(
-            "onnx.export needs the onnx package: pip install 'rushlight[onnx]'"
-        ) from None
+        raise OnnxExporterError("onnx.export needs the onnx package: pip install 'rushlight[onnx]'") from None
     newest = onnx.defs.onnx_opset_version()
     opset = DEFAULT_OPSET if asked is None else asked
     if not isinstance(opset, int) or not OLDEST <= opset <= newest:
@@ -110,9 +104,7 @@ def _arguments(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple, dict[st
 def _names(given: Sequence[str] | None, count: int, kind: str) -> list[str]:
     named = list(given or [])
     if len(named) > count:
-        raise OnnxExporterError(
-            f"{len(named)} {kind} names were given, and there are {count} {kind}s"
-        )
+        raise OnnxExporterError(f"{len(named)} {kind} names were given, and there are {count} {kind}s")
     if len(set(named)) != len(named):
         raise OnnxExporterError(f"the {kind} names {named} are not all different")
     prefix = "input" if kind == "input" else "output"
@@ -120,9 +112,7 @@ def _names(given: Sequence[str] | None, count: int, kind: str) -> list[str]:
     return named + more
 
 
-def _free_axes(
-    names: list[str], axes: Any, shapes: Any, tensors: list[Tensor]
-) -> list[dict[int, str]]:
+def _free_axes(names: list[str], axes: Any, shapes: Any, tensors: list[Tensor]) -> list[dict[int, str]]:
     """For each input, its free axes and their names."""
     found: list[dict[int, str]] = [{} for _ in names]
     if shapes is not None:
@@ -147,9 +137,7 @@ def _free_axes(
     return found
 
 
-def _runs(
-    tensors: list[Tensor], free: list[dict[int, str]]
-) -> tuple[dict[str, tuple[int, int]], list[list[Tensor]]]:
+def _runs(tensors: list[Tensor], free: list[dict[int, str]]) -> tuple[dict[str, tuple[int, int]], list[list[Tensor]]]:
     """Sizes by name, and the inputs of the calls: as given, then with each free size one larger.
 
     A size of 1 means broadcasting in much code, so that a free one is 2 at least.
@@ -159,12 +147,10 @@ def _runs(
         for axis, symbol in axes.items():
             size = max(t.shape[axis], 2)
             if sizes.setdefault(symbol, (size, size + 1))[0] != size:
-                raise OnnxExporterError(
-                    f"{symbol} is {sizes[symbol][0]} in one input and {size} in another"
-                )
+                raise OnnxExporterError(f"{symbol} is {sizes[symbol][0]} in one input and {size} in another")
 
     def resized(changed: str | None) -> list[Tensor]:
-        return [_resize(t, {a: sizes[s][s == changed] for a, s in axes.items()}) for t, axes in zip(tensors, free)]  # fmt: skip
+        return [_resize(t, {a: sizes[s][s == changed] for a, s in axes.items()}) for t, axes in zip(tensors, free)]
 
     return sizes, [resized(None), *[resized(symbol) for symbol in sizes]]
 
@@ -199,11 +185,7 @@ def _as_exported(model: Any, training: Any) -> Any:
 
 def _heard(model: Any, call: Any, tensors: list[Tensor]) -> tuple[Functional, Any]:
     args, kwargs = call
-    return record(
-        lambda: model(*args, **kwargs),
-        [t._a for t in tensors],
-        lambda r: [t._a for t in _tensors(r)],
-    )
+    return record(lambda: model(*args, **kwargs), [t._a for t in tensors], lambda r: [t._a for t in _tensors(r)])
 
 
 def _tensors(result: Any) -> list[Tensor]:

@@ -54,9 +54,7 @@ class Graph:
 
         names = [self.name(op.lower()) for _ in range(outputs)]
         kept = {k: v for k, v in attrs.items() if v is not None}
-        self.nodes.append(
-            helper.make_node(op, list(inputs), names, name=self.name(f"node_{op}"), **kept)
-        )
+        self.nodes.append(helper.make_node(op, list(inputs), names, name=self.name(f"node_{op}"), **kept))
         return names[0] if outputs == 1 else names
 
     def constant(self, value: Any, dtype: Any = None, name: str = "c") -> str:
@@ -116,9 +114,7 @@ class Graph:
         """Reshape; a single free size is left to ONNX, unless a size is 0."""
         free = [v for v in shape if isinstance(v, Expr)]
         if len(free) == 1 and 0 not in shape:
-            return self.node(
-                "Reshape", x, self.ints(*[-1 if isinstance(v, Expr) else v for v in shape])
-            )
+            return self.node("Reshape", x, self.ints(*[-1 if isinstance(v, Expr) else v for v in shape]))
         return self.node("Reshape", x, self.shape(shape))
 
     # -- small helpers ---------------------------------------------------------------------------
@@ -143,16 +139,12 @@ class Graph:
         return self.node("Squeeze", x, self.ints(*axes))
 
     def slice(self, x: str, axis: int, start: Any, stop: Any, step: int = 1) -> str:
-        return self.node(
-            "Slice", x, self.size(start), self.size(stop), self.ints(axis), self.ints(step)
-        )
+        return self.node("Slice", x, self.size(start), self.size(stop), self.ints(axis), self.ints(step))
 
     def triangle(self, shape: Sequence[Any], diagonal: int = 0) -> str:
         """True on and below a diagonal; without Trilu, which opset 14 brought."""
         ones = self.node("Expand", self.constant(np.float32(1)), self.shape(shape))
-        row, column = [
-            self.node("CumSum", ones, self.constant(np.int64(len(shape) - 2 + i))) for i in (0, 1)
-        ]
+        row, column = [self.node("CumSum", ones, self.constant(np.int64(len(shape) - 2 + i))) for i in (0, 1)]
         row = self.node("Add", row, self.constant(np.float32(diagonal)))
         return self.node("Not", self.node("Greater", column, row))
 

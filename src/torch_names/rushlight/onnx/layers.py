@@ -20,9 +20,7 @@ def conv(s: Site) -> str:
     names = [s.x(0), s.x(1)]
     if s.inputs[2] is not None:
         names.append(s.x(2))
-    return s.node(
-        "Conv", *names, **_window(s), dilations=list(s.fixed("dilation")), group=s.fixed("groups")
-    )
+    return s.node("Conv", *names, **_window(s), dilations=list(s.fixed("dilation")), group=s.fixed("groups"))
 
 
 @writes
@@ -135,7 +133,7 @@ def layer_norm(s: Site) -> list[str]:
     dims = s.fixed("dims")
     if s.g.opset >= 17 and s.inputs[1] is not None:
         rest = [s.x(2)] if s.inputs[2] is not None else []
-        return s.node("LayerNormalization", s.x(0), s.x(1), *rest, outputs=3, axis=-dims, epsilon=float(s.fixed("eps")))  # fmt: skip
+        return s.node("LayerNormalization", s.x(0), s.x(1), *rest, outputs=3, axis=-dims, epsilon=float(s.fixed("eps")))
     out, mean, scale = _normalized(s, list(range(s.rank - dims, s.rank)), True)
     for i, op in ((1, "Mul"), (2, "Add")):
         if s.inputs[i] is not None:

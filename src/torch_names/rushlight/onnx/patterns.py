@@ -33,9 +33,7 @@ def _counted(g: Graph, arrays: Sequence[np.ndarray], shape: Sequence[Any]) -> st
 
 
 def _range(g: Graph, count: Any) -> str:
-    return g.node(
-        "Range", g.constant(np.int64(0)), g.squeeze(g.size(count), 0), g.constant(np.int64(1))
-    )
+    return g.node("Range", g.constant(np.int64(0)), g.squeeze(g.size(count), 0), g.constant(np.int64(1)))
 
 
 def _triangle(g: Graph, arrays: Sequence[np.ndarray], shape: Sequence[Any]) -> str | None:

@@ -215,7 +215,7 @@ def elu(s: Site) -> str:
     low = s.node("Min", s.x(), s.number(0.0))
     low = s.node("Sub", s.node("Exp", s.node("Mul", low, s.number(inner))), s.number(1.0))
     low = s.node("Mul", low, s.number(alpha * scale))
-    return s.node("Where", s.node("Greater", s.x(), s.number(0.0)), s.node("Mul", s.x(), s.number(scale)), low)  # fmt: skip
+    return s.node("Where", s.node("Greater", s.x(), s.number(0.0)), s.node("Mul", s.x(), s.number(scale)), low)
 
 
 @writes

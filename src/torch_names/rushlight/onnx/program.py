@@ -82,11 +82,7 @@ class ONNXProgram:
             entry.data_location = onnx.TensorProto.EXTERNAL
             beside.write(b"\0" * (-end % _PAGE))
             end += -end % _PAGE
-            for key, value in (
-                ("location", location),
-                ("offset", end),
-                ("length", len(t.raw_data)),
-            ):
+            for key, value in (("location", location), ("offset", end), ("length", len(t.raw_data))):
                 entry.external_data.add(key=key, value=str(value))
             beside.write(t.raw_data)
             end += len(t.raw_data)
@@ -100,7 +96,7 @@ class ONNXProgram:
         try:
             import onnxruntime
         except ImportError:
-            raise OnnxExporterError("running an ONNX model needs onnxruntime: pip install onnxruntime") from None  # fmt: skip
+            raise OnnxExporterError("running an ONNX model needs onnxruntime: pip install onnxruntime") from None
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
 

@@ -9,13 +9,7 @@ import numpy as np
 
 from ..capture.program.functional import Functional, Unclear
 from ..capture.program.slots import STATE
-from ..capture.record.recorder import (
-    CannotCapture,
-    Recorder,
-    Rule,
-    at_once,
-    strange_use,
-)
+from ..capture.record.recorder import CannotCapture, Recorder, Rule, at_once, strange_use
 from ..core.memory import copy_as_it_lies
 from ..core.values import HOST_READ
 from ..operators.made_of.checks import CHECK
@@ -40,9 +34,7 @@ class RuleOfExports(Rule):
         if kernel is CHECK:  # refuses what eager calls refuse; nothing that a graph could hold
             return at_once
         if kernel.random:
-            raise UnsupportedOperatorError(
-                f"{kernel.name} draws random numbers: call model.eval(), or leave it out"
-            )
+            raise UnsupportedOperatorError(f"{kernel.name} draws random numbers: call model.eval(), or leave it out")
         stranger = strange_use(arrays)
         if stranger is not None:
             raise UnsupportedOperatorError(f"{kernel.name} {stranger}, which no ONNX graph holds")

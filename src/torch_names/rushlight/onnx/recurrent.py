@@ -18,9 +18,7 @@ def _gates(site: Site, name: str, order: tuple[int, ...], hidden: int) -> str:
     g = site.g
     if name in g.arrays:
         a = g.arrays[name]
-        return g.constant(
-            np.concatenate([a[k * hidden : (k + 1) * hidden] for k in order]), name=name
-        )
+        return g.constant(np.concatenate([a[k * hidden : (k + 1) * hidden] for k in order]), name=name)
     parts = g.node("Split", name, g.ints(*[hidden] * len(order)), outputs=len(order), axis=0)
     return g.node("Concat", *[parts[k] for k in order], axis=0) if len(order) > 1 else name
 
@@ -34,19 +32,13 @@ def _source(s: Site, order: tuple[int, ...], hidden: int) -> tuple[str, str, str
     before = s.source(s.inputs[0])
     if before is not None and before.kernel == "linear" and before.rank == 2:
         bias = before.inputs[2] if len(before.inputs) > 2 else None
-        return (
-            before.x(0),
-            _gates(s, before.x(1), order, hidden),
-            bias and _gates(s, bias, order, hidden),
-        )
+        return (before.x(0), _gates(s, before.x(1), order, hidden), bias and _gates(s, bias, order, hidden))
     count = len(order) * hidden
     eye = s.g.constant(np.eye(count, dtype=s.dtypes[0]))
     return s.x(0), _gates(s, eye, order, hidden), None
 
 
-def _recurrent(
-    s: Site, op: str, order: tuple[int, ...], w_hh: int, b_hh: int | None, **more: Any
-) -> list[str]:
+def _recurrent(s: Site, op: str, order: tuple[int, ...], w_hh: int, b_hh: int | None, **more: Any) -> list[str]:
     """One layer in one direction: its outputs [rows, hidden] and its last states [batch, hidden]."""
     g = s.g
     steps, batch = s.attrs["steps"], s.attrs["batch"]
@@ -54,11 +46,7 @@ def _recurrent(
     x, w, bias = _source(s, order, hidden)
     frames = g.node("Reshape", x, g.shape((steps, batch, -1)))
     zeros = g.constant(np.zeros(len(order) * hidden, s.dtypes[0]))
-    own = (
-        _gates(s, s.x(b_hh), order, hidden)
-        if b_hh is not None and s.inputs[b_hh] is not None
-        else zeros
-    )
+    own = _gates(s, s.x(b_hh), order, hidden) if b_hh is not None and s.inputs[b_hh] is not None else zeros
     both = g.unsqueeze(g.node("Concat", bias or zeros, own, axis=0), 0)
     weights = [g.unsqueeze(w, 0), g.unsqueeze(_gates(s, s.x(w_hh), order, hidden), 0)]
     states = [g.unsqueeze(s.x(i), 0) for i in range(1, w_hh)]

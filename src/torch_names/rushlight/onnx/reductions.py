@@ -74,9 +74,7 @@ def topk(s: Site) -> list[str]:
     dim = s.fixed("dim") % s.rank
     count = s.attrs["k"] if s.kernel == "topk" else s.shapes[0][dim]
     largest = s.attrs["largest"] if s.kernel == "topk" else s.attrs["descending"]
-    return s.node(
-        "TopK", s.x(), s.g.size(count), outputs=2, axis=dim, largest=int(largest), sorted=1
-    )
+    return s.node("TopK", s.x(), s.g.size(count), outputs=2, axis=dim, largest=int(largest), sorted=1)
 
 
 @writes
@@ -104,9 +102,7 @@ def weights(s: Site) -> str:
 @writes
 def attention(s: Site) -> list[str]:
     turn = [*range(s.rank - 2), s.rank - 1, s.rank - 2]
-    scores = s.node(
-        "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
-    )
+    scores = s.node("MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn))
     if s.attrs["causal"]:
         seen = s.g.triangle((s.shapes[0][-2], s.shapes[1][-2]))
         scores = s.node("Where", seen, scores, s.number(float("-inf")))
@@ -116,9 +112,7 @@ def attention(s: Site) -> list[str]:
 @writes
 def seen_attention(s: Site) -> list[str]:
     turn = [*range(s.rank - 2), s.rank - 1, s.rank - 2]
-    scores = s.node(
-        "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
-    )
+    scores = s.node("MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn))
     if s.dtypes[3].kind == "b":
         scores = s.node("Where", s.x(3), scores, s.number(float("-inf")))
     else:
@@ -148,9 +142,7 @@ def matmul_turned(s: Site) -> str:
 
 @writes
 def addmm(s: Site) -> str:
-    return s.node(
-        "Gemm", s.x(1), s.x(2), s.x(0), alpha=float(s.fixed("alpha")), beta=float(s.fixed("beta"))
-    )
+    return s.node("Gemm", s.x(1), s.x(2), s.x(0), alpha=float(s.fixed("alpha")), beta=float(s.fixed("beta")))
 
 
 @writes

@@ -96,7 +96,7 @@ def split(s: Site) -> list[str]:
 @writes
 def unbind(s: Site) -> list[str]:
     dim = s.fixed("dim") % s.rank
-    return [s.node("Gather", s.x(), s.number(i, np.dtype(np.int64)), axis=dim) for i in range(len(s.out_shapes))]  # fmt: skip
+    return [s.node("Gather", s.x(), s.number(i, np.dtype(np.int64)), axis=dim) for i in range(len(s.out_shapes))]
 
 
 @writes
@@ -133,7 +133,7 @@ def roll(s: Site) -> str:
 
 
 def _rolled(s: Site, x: str, axis: int, by: int) -> str:
-    return s.node("Concat", s.g.slice(x, axis, -by, END), s.g.slice(x, axis, 0, -by), axis=axis) if by else x  # fmt: skip
+    return s.node("Concat", s.g.slice(x, axis, -by, END), s.g.slice(x, axis, 0, -by), axis=axis) if by else x
 
 
 @writes
@@ -155,9 +155,7 @@ def triangle(s: Site) -> str:
         return s.node("Where", below, *((zero, s.x()) if upper else (s.x(), zero)))
     k = s.number(diagonal, np.dtype(np.int64))
     if s.dtypes[0] == np.bool_:  # onnxruntime has no Trilu of booleans
-        whole = s.node(
-            "Trilu", s.g.cast(s.x(), np.dtype(np.int64)), k, upper=int(s.kernel == "triu")
-        )
+        whole = s.node("Trilu", s.g.cast(s.x(), np.dtype(np.int64)), k, upper=int(s.kernel == "triu"))
         return s.g.cast(whole, np.dtype(bool))
     return s.node("Trilu", s.x(), k, upper=int(s.kernel == "triu"))
 
@@ -179,7 +177,7 @@ def pad(s: Site) -> str:
 @writes
 def full(s: Site) -> str:
     value = s.attrs.get("value", 0)
-    return s.node("Expand", s.g.constant(np.asarray(value).astype(s.out_dtypes[0])), s.g.shape(s.out_shapes[0]))  # fmt: skip
+    return s.node("Expand", s.g.constant(np.asarray(value).astype(s.out_dtypes[0])), s.g.shape(s.out_shapes[0]))
 
 
 @writes
@@ -189,16 +187,10 @@ def arange(s: Site) -> str:
     index = np.dtype(np.int64)
     zero, one = s.g.constant(np.int64(0)), s.g.constant(np.int64(1))
     out = s.node("Range", zero, s.g.squeeze(s.g.size(count), 0), one)
-    kind = (
-        s.out_dtypes[0]
-        if isinstance(start, int) and isinstance(step, int)
-        else np.dtype(np.float64)
-    )
+    kind = s.out_dtypes[0] if isinstance(start, int) and isinstance(step, int) else np.dtype(np.float64)
     out = out if kind == index else s.g.cast(out, kind)
     if step != 1:
-        out = s.node(
-            "Mul", out, s.g.constant(np.asarray(fixed(step, "a range's step")).astype(kind))
-        )
+        out = s.node("Mul", out, s.g.constant(np.asarray(fixed(step, "a range's step")).astype(kind)))
     if isinstance(start, Expr):
         out = s.node("Add", out, s.g.cast(s.g.squeeze(s.g.size(start), 0), kind))
     elif start != 0:

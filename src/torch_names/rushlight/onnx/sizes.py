@@ -68,9 +68,7 @@ def merge(values: Sequence[Any], symbols: Symbols, what: str) -> Any:
     if isinstance(first, bool) or not isinstance(first, (int, tuple, list)):
         if all(_same(v, first) for v in values[1:]):
             return first
-        raise OnnxExporterError(
-            f"{what} was {first!r} and then {values[1]!r} with other sizes of the inputs"
-        )
+        raise OnnxExporterError(f"{what} was {first!r} and then {values[1]!r} with other sizes of the inputs")
     if isinstance(first, int):
         return symbols.solve(values)
     if any(type(v) is not type(first) or len(v) != len(first) for v in values):
@@ -89,9 +87,7 @@ def _same(a: Any, b: Any) -> bool:
 def fixed(value: Any, what: str) -> Any:
     """`value`, unless a part of it is free where ONNX wants a number."""
     if isinstance(value, Expr):
-        raise OnnxExporterError(
-            f"{what} depends on the free size {value}, where ONNX wants a fixed number"
-        )
+        raise OnnxExporterError(f"{what} depends on the free size {value}, where ONNX wants a fixed number")
     if isinstance(value, (tuple, list)):
         for part in value:
             fixed(part, what)

@@ -85,17 +85,13 @@ class Site:
         return self.g.node(op, *inputs, **attrs)
 
 
-def put_view_back(
-    site: Site, shape: Sequence[int], view: Callable[[np.ndarray], np.ndarray]
-) -> str:
+def put_view_back(site: Site, shape: Sequence[int], view: Callable[[np.ndarray], np.ndarray]) -> str:
     """The first input with one of its views replaced by the second: by the places its elements come from."""
     count = int(np.prod(shape))
     places = view(np.arange(count, dtype=np.int64).reshape(tuple(shape))).reshape(-1)
     g = site.g
     flat = g.node("Reshape", site.x(0), g.ints(-1))
-    new = g.node(
-        "Expand", site.x(1, site.dtypes[0]), g.ints(*fixed(site.out_shapes[1], "a written part"))
-    )
+    new = g.node("Expand", site.x(1, site.dtypes[0]), g.ints(*fixed(site.out_shapes[1], "a written part")))
     new = g.node("Reshape", new, g.ints(-1))
     put = g.node("ScatterElements", flat, g.constant(places), new, axis=0)
     return g.node("Reshape", put, g.ints(*shape))

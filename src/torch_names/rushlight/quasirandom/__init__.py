@@ -35,9 +35,7 @@ class SobolEngine:
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
-            raise ValueError(
-                f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]"
-            )
+            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.seed, self.scramble, self.dimension = seed, scramble, dimension
         self.sobolstate = from_numpy(direction_numbers(dimension))
         self.shift = self.sobolstate.new_zeros(dimension)

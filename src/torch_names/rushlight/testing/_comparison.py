@@ -62,9 +62,7 @@ def get_tolerances(
         return default_tolerances(*inputs)
     lacking = "rtol" if rtol is None else "atol"
     raise ErrorMeta(
-        ValueError,
-        f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {lacking}.",
-        id=id,
+        ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {lacking}.", id=id
     )
 
 
@@ -79,9 +77,7 @@ class Pair:
         id: the place in the containers.
     """
 
-    def __init__(
-        self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **_other: Any
-    ) -> None:  # noqa: A002
+    def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **_other: Any) -> None:  # noqa: A002
         self.actual, self.expected, self.id = actual, expected, id
 
     @staticmethod
@@ -190,9 +186,7 @@ class TensorLikePair(Pair):
         rtol: float | None = None, atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
         check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False, **other_parameters: Any,
     ) -> None:  # fmt: skip
-        actual, expected = self._process_inputs(
-            actual, expected, id=id, allow_subclasses=allow_subclasses
-        )
+        actual, expected = self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses)
         super().__init__(actual, expected, id=id, **other_parameters)
         self.rtol, self.atol = get_tolerances(actual, expected, rtol=rtol, atol=atol, id=id)
         self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
@@ -245,7 +239,7 @@ class TensorLikePair(Pair):
             wide = promote_types(actual.dtype, expected.dtype)
             actual, expected = actual.to(wide), expected.to(wide)
         if actual.layout is not expected.layout:
-            actual, expected = (t if t.layout is strided else t.to_dense() for t in (actual, expected))  # fmt: skip
+            actual, expected = (t if t.layout is strided else t.to_dense() for t in (actual, expected))
         elif actual.layout is sparse_coo and actual.is_coalesced() != expected.is_coalesced():
             actual, expected = actual.coalesce(), expected.coalesce()
         return actual, expected
@@ -265,21 +259,15 @@ class TensorLikePair(Pair):
             )
         for name in _POSITIONS[kind]:
             mine, theirs = getattr(actual, name)(), getattr(expected, name)()
-            self._compare_regular_values_equal(
-                mine, theirs, identifier=f"Sparse {kind} {name.lstrip('_')}"
-            )
+            self._compare_regular_values_equal(mine, theirs, identifier=f"Sparse {kind} {name.lstrip('_')}")
         name = "_values" if kind == "COO" else "values"
         mine, theirs = getattr(actual, name)(), getattr(expected, name)()
-        self._compare_regular_values_close(
-            mine, theirs, **close, identifier=f"Sparse {kind} values"
-        )
+        self._compare_regular_values_close(mine, theirs, **close, identifier=f"Sparse {kind} values")
 
     def _compare_regular_values_equal(
         self, actual: Tensor, expected: Tensor, *, equal_nan: bool = False, identifier: str | None = None
-    ) -> None:  # fmt: skip
-        self._compare_regular_values_close(
-            actual, expected, rtol=0, atol=0, equal_nan=equal_nan, identifier=identifier
-        )
+    ) -> None:
+        self._compare_regular_values_close(actual, expected, rtol=0, atol=0, equal_nan=equal_nan, identifier=identifier)
 
     def _compare_regular_values_close(
         self, actual: Tensor, expected: Tensor, *, rtol: float, atol: float, equal_nan: bool,
@@ -292,7 +280,7 @@ class TensorLikePair(Pair):
                 self._fail(AssertionError, _tell(x, y, close, rtol, atol, identifier))
 
     def extra_repr(self) -> Sequence[Any]:
-        return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"  # fmt: skip
+        return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"
 
 
 # layout -> the methods that tell where its values are
@@ -315,7 +303,7 @@ def originate_pairs(
 ) -> list[Pair]:  # fmt: skip
     """The pairs of everything in two values that is not a container, each of the first type that takes it."""
     both = (actual, expected)
-    inner = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types, **options}  # fmt: skip
+    inner = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types, **options}
     if all(isinstance(x, sequence_types) and not isinstance(x, (str, bytes)) for x in both):
         if len(actual) != len(expected):
             said = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
@@ -343,7 +331,7 @@ def originate_pairs(
             f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.",
             id=id,
         )
-    return [pair for at in places for pair in originate_pairs(actual[at], expected[at], id=(*id, at), **inner)]  # fmt: skip
+    return [pair for at in places for pair in originate_pairs(actual[at], expected[at], id=(*id, at), **inner)]
 
 
 def not_close_error_metas(
@@ -423,9 +411,7 @@ def _allowed(tolerance: float, rtol: float, atol: float) -> str:
     return f" (up to {tolerance} allowed)" if rtol or atol else ""
 
 
-def _scalars(
-    a: Any, b: Any, apart: Any, relative: Any, rtol: float, atol: float, name: str | None = None
-) -> str:
+def _scalars(a: Any, b: Any, apart: Any, relative: Any, rtol: float, atol: float, name: str | None = None) -> str:
     kind = "close" if rtol or atol else "equal"
     return (
         f"{name or 'Scalars'} are not {kind}!\n\nExpected {b} but got {a}.\n"
@@ -442,9 +428,7 @@ def _host(t: Tensor, other: Tensor) -> np.ndarray:
     return a.astype(np.int64) if a.dtype.kind in "ub" else a
 
 
-def _tell(
-    x: np.ndarray, y: np.ndarray, close: np.ndarray, rtol: float, atol: float, name: str | None
-) -> str:
+def _tell(x: np.ndarray, y: np.ndarray, close: np.ndarray, rtol: float, atol: float, name: str | None) -> str:
     apart = np.abs(x - y)
     if x.dtype.kind == "i":
         relative = np.where(y == 0, np.inf, apart / np.abs(y)).astype(np.float32)
@@ -459,9 +443,6 @@ def _tell(
     for word, values, limit in (("absolute", apart, atol), ("relative", relative, rtol)):
         at = np.unravel_index(int(np.argmax(values)), values.shape)
         index = tuple(int(i) for i in at)
-        lines.append(
-            f"Greatest {word} difference: {values[at].item()} at index {index}"
-            + _allowed(limit, rtol, atol)
-        )
+        lines.append(f"Greatest {word} difference: {values[at].item()} at index {index}" + _allowed(limit, rtol, atol))
     kind = "close" if rtol or atol else "equal"
     return f"{name or 'Tensor-likes'} are not {kind}!\n\n" + "\n".join(lines)

@@ -49,10 +49,7 @@ def make_tensor(
             f"noncontiguous={noncontiguous} and memory_format={memory_format}"
         )
     if requires_grad and d.category < dtypes.FLOATING:
-        raise ValueError(
-            "`requires_grad=True` is not supported for boolean and integral dtypes, but got "
-            f"dtype={d}"
-        )
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={d}")
     low, high = _bounds(low, high, d)
     spread = (*size[:-1], size[-1] * 2) if noncontiguous and size else size
     t = _filled(spread, d, device, low, high)

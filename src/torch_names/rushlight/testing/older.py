@@ -10,11 +10,7 @@ from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
 from ._comparison import assert_close
 
-_TOLERANCES = {
-    dtypes.float16: (1e-3, 1e-3),
-    dtypes.float32: (1e-4, 1e-5),
-    dtypes.float64: (1e-5, 1e-8),
-}
+_TOLERANCES = {dtypes.float16: (1e-3, 1e-3), dtypes.float32: (1e-4, 1e-5), dtypes.float64: (1e-5, 1e-8)}
 
 
 def assert_allclose(
@@ -53,6 +49,4 @@ def assert_allclose(
     if rtol is None and atol is None:
         found = [_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (actual, expected)]
         rtol, atol = max(f[0] for f in found), max(f[1] for f in found)
-    assert_close(
-        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
-    )  # fmt: skip
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

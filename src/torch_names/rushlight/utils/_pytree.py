@@ -28,9 +28,7 @@ from ..base.trees import (
     tree_structure,
     tree_unflatten,
 )
-from ..base.trees import (
-    _KINDS as SUPPORTED_NODES,
-)
+from ..base.trees import _KINDS as SUPPORTED_NODES
 
 __all__ = [
     "PyTreeSpec", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq",
@@ -90,19 +88,13 @@ def _described(spec: TreeSpec) -> dict[str, Any]:
         }
     else:
         context = json.dumps(spec.context)
-    return {
-        "type": name,
-        "context": context,
-        "children_spec": [_described(c) for c in spec.children_specs],
-    }
+    return {"type": name, "context": context, "children_spec": [_described(c) for c in spec.children_specs]}
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """A shape as text, in PyTorch's format."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(
-            f"Expected `treespec` to be an instance of TreeSpec but got item of type {type(treespec)}."
-        )
+        raise TypeError(f"Expected `treespec` to be an instance of TreeSpec but got item of type {type(treespec)}.")
     if protocol not in (None, _PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{_PROTOCOL}]")
     return json.dumps((_PROTOCOL, _described(treespec)))
@@ -227,9 +219,7 @@ def _list_flatten_with_keys(values: list[Any]) -> tuple[list[tuple[SequenceKey, 
     return [(SequenceKey(i), v) for i, v in enumerate(values)], None
 
 
-def _tuple_flatten_with_keys(
-    values: tuple[Any, ...],
-) -> tuple[list[tuple[SequenceKey, Any]], None]:
+def _tuple_flatten_with_keys(values: tuple[Any, ...]) -> tuple[list[tuple[SequenceKey, Any]], None]:
     return [(SequenceKey(i), v) for i, v in enumerate(values)], None
 
 

@@ -93,9 +93,7 @@ class Measurement:
         lines.append(f"  {word + ': ' if word else ''}{self.median / scale:.2f} {unit}")
         if n > 3:
             lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit}")
-        lines.append(
-            f"  {n} measurement{'s' * (n > 1)}, {self.number_per_run} runs per measurement"
-        )
+        lines.append(f"  {n} measurement{'s' * (n > 1)}, {self.number_per_run} runs per measurement")
         return "\n".join(lines)
 
 
@@ -161,9 +159,7 @@ class Timer:
             self._timer.timeit(number=max(number // 100, 2))
             return self._measured(number, [self._timer.timeit(number=number)])
 
-    def blocked_autorange(
-        self, callback: Callable | None = None, min_run_time: float = 0.2
-    ) -> Measurement:
+    def blocked_autorange(self, callback: Callable | None = None, min_run_time: float = 0.2) -> Measurement:
         """Blocks of runs, long enough to be timed well, until `min_run_time` has passed."""
         with _threads(self._num_threads):
             number = self._block_size(min_run_time)
@@ -270,10 +266,7 @@ class Compare:
 
     def __str__(self) -> str:
         labels = dict.fromkeys(m.label for m in self._results)
-        return "\n".join(
-            self._table(label or "", [m for m in self._results if m.label == label])
-            for label in labels
-        )
+        return "\n".join(self._table(label or "", [m for m in self._results if m.label == label]) for label in labels)
 
     def _table(self, label: str, results: list[Measurement]) -> str:
         columns = list(dict.fromkeys(m.description or "" for m in results))

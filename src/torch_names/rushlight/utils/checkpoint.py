@@ -58,13 +58,8 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         (True, True, 3)
     """
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            "Only tuple of tensors is supported. Got Unsupported input type: ",
-            type(inputs).__name__,
-        )
-    return tuple(
-        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
-    )
+        raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__)
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
@@ -78,9 +73,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
         >>> check_backward_validity([torch.ones(2, requires_grad=True)])
     """
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
-        )
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 class DefaultDeviceType:
@@ -235,9 +228,7 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if not hasattr(op, "_overloadpacket"):
-                raise ValueError(
-                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}."
-                )
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}.")
         chosen = set(policy_fn_or_list)
 
         def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
@@ -338,15 +329,11 @@ def checkpoint(
         tensor([ 3., 12.])
     """
     if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     outer, inner = context_fn()
-    part = _CheckpointedPart(
-        function, args, kwargs, inner, preserve_rng_state, determinism_check == "default"
-    )
+    part = _CheckpointedPart(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
     with outer, part.casting(), part.drawing():
         start = next(numbers)
         result = function(*args, **kwargs)
@@ -358,9 +345,7 @@ def checkpoint(
 class _CheckpointedPart:
     """A checkpointed part: how to run it again, and its nodes whose saved tensors are gone."""
 
-    def __init__(
-        self, function: Callable, args: tuple, kwargs: dict, context: Any, rng: bool, check: bool
-    ) -> None:
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, context: Any, rng: bool, check: bool) -> None:
         self.call: Any = (function, args, kwargs)
         self.context = context
         self.check = check
@@ -414,9 +399,7 @@ class _CheckpointedPart:
         said = [_describe(node) for node in fresh]
         differ = [(i, a, b) for i, (a, b) in enumerate(zip(self.said, said)) if a != b]
         if differ and (self.check or any(a[0] != b[0] for _, a, b in differ)):
-            lines = [
-                f"operation {i}: {a} during forward, {b} when recomputed" for i, a, b in differ
-            ]
+            lines = [f"operation {i}: {a} during forward, {b} when recomputed" for i, a, b in differ]
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different "
                 "metadata than during the forward pass.\n" + "\n".join(lines)
@@ -430,17 +413,13 @@ class _DrawnNumbers:
         self.kept: list[Any] = []
         self.at = 0
 
-    def keep(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
+    def keep(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]) -> Any:
         out = call()
         if _draws(kernel, attrs):
             self.kept.append(_copy(out))  # the part may change its own
         return out
 
-    def give(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
+    def give(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]) -> Any:
         if not _draws(kernel, attrs):
             return call()
         if self.at == len(self.kept):
@@ -603,6 +582,4 @@ class CheckpointFunction:
     @staticmethod
     def apply(run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         """`run_function(*args)`, whose inside backward computes again."""
-        return checkpoint(
-            run_function, *args, use_reentrant=True, preserve_rng_state=preserve_rng_state
-        )
+        return checkpoint(run_function, *args, use_reentrant=True, preserve_rng_state=preserve_rng_state)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from ..base.refusal import refuser
 
-__all__ = [
-    "CUDA_HOME",
-    "BuildExtension",
-    "CUDAExtension",
-    "CppExtension",
-    "include_paths",
-    "load",
-    "load_inline",
-]
+__all__ = ["CUDA_HOME", "BuildExtension", "CUDAExtension", "CppExtension", "include_paths", "load", "load_inline"]
 
 CUDA_HOME: str | None = None  # where PyTorch would look for nvcc; nothing is built here
 

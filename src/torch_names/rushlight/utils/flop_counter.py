@@ -9,10 +9,7 @@ from typing import Any
 
 from .._aten.names import operator
 from ..core.tensor import Tensor
-from ..nn.modules._global_hooks import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from ..nn.modules._global_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map
 
@@ -141,11 +138,7 @@ class FlopCounterMode(TorchDispatchMode):
     """
 
     def __init__(
-        self,
-        mods: Any = None,
-        depth: int = 2,
-        display: bool = True,
-        custom_mapping: dict | None = None,
+        self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: dict | None = None
     ) -> None:
         super().__init__()
         self.display, self.depth = display, depth

@@ -5,14 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import rushlight as torch
-from rushlight.utils.data import (
-    DataLoader,
-    Dataset,
-    IterableDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
+from rushlight.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, random_split
 
 
 class Squares(Dataset[tuple[torch.Tensor, int]]):
@@ -49,9 +42,7 @@ def collate(rows: list[tuple[torch.Tensor, int]]) -> tuple[torch.Tensor, torch.T
 
 data = Squares(10)
 train, test = random_split(data, [8, 2], generator=torch.Generator().manual_seed(0))
-loader = DataLoader(
-    train, batch_size=4, shuffle=True, num_workers=0, drop_last=False, collate_fn=collate
-)
+loader = DataLoader(train, batch_size=4, shuffle=True, num_workers=0, drop_last=False, collate_fn=collate)
 for epoch in range(2):
     for i, (x, y) in enumerate(loader):
         print(epoch, i, x.mean().item(), y.sum().item())

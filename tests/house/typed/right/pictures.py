@@ -23,9 +23,7 @@ picture = np.zeros((32, 32, 3), np.uint8)
 x = train(picture)
 y = TF.rotate(TF.resize(torch.rand(3, 8, 8), [4, 4]), 30.0, expand=True, fill=[0.0])
 z = TF.center_crop(torch.rand(3, 8, 8), 4)
-again = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.RandomErasing(p=1.0)])(
-    picture
-)
+again = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.RandomErasing(p=1.0)])(picture)
 net = models.resnet18(weights=None, num_classes=4)
 net.fc = nn.Linear(net.fc.in_features, 2)
 wide = models.get_model("mobilenet_v3_small", num_classes=3)
@@ -35,12 +33,4 @@ kept = ops.nms(boxes, torch.tensor([0.9, 0.8]), iou_threshold=0.5)
 grid = utils.make_grid(torch.rand(4, 3, 8, 8), nrow=2, normalize=True)
 with torch.no_grad():
     print(net.eval()(torch.rand(1, 3, 32, 32)).shape, wide.eval()(torch.rand(1, 3, 32, 32)).shape)
-print(
-    x.shape,
-    y.shape,
-    z.shape,
-    again.shape,
-    features(torch.rand(1, 3, 16, 16)).shape,
-    kept,
-    grid.shape,
-)
+print(x.shape, y.shape, z.shape, again.shape, features(torch.rand(1, 3, 16, 16)).shape, kept, grid.shape)

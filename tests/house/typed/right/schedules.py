@@ -22,9 +22,7 @@ def make(name: str) -> Optimizer:
         return optim.SGD(net.parameters(), 0.1, momentum=0.9, nesterov=True)
     if name == "groups":
         groups = [{"params": [net.weight], "lr": 0.1}, {"params": [net.bias]}]
-        return optim.AdamW(
-            groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.01, fused=None
-        )
+        return optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.01, fused=None)
     return torch.optim.Adam(net.parameters(), lr=1e-3, amsgrad=True)
 
 

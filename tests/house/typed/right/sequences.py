@@ -3,27 +3,18 @@
 import rushlight as torch
 import rushlight.nn as nn
 import rushlight.nn.functional as F
-from rushlight.nn.utils.rnn import (
-    PackedSequence,
-    pack_padded_sequence,
-    pad_packed_sequence,
-    pad_sequence,
-)
+from rushlight.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 
 class Tagger(nn.Module):
     def __init__(self, words: int, tags: int, hidden: int = 8) -> None:
         super().__init__()
         self.embed = nn.Embedding(words, hidden, padding_idx=0)
-        self.lstm = nn.LSTM(
-            hidden, hidden, num_layers=2, batch_first=True, bidirectional=True, dropout=0.1
-        )
+        self.lstm = nn.LSTM(hidden, hidden, num_layers=2, batch_first=True, bidirectional=True, dropout=0.1)
         self.out = nn.Linear(2 * hidden, tags)
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        packed = pack_padded_sequence(
-            self.embed(tokens), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
+        packed = pack_padded_sequence(self.embed(tokens), lengths.cpu(), batch_first=True, enforce_sorted=False)
         y, (h, c) = self.lstm(packed)
         assert isinstance(y, PackedSequence) and h.shape == c.shape
         padded, sizes = pad_packed_sequence(y, batch_first=True)
@@ -39,9 +30,7 @@ gru = nn.GRUCell(4, 6)
 state = torch.zeros(2, 6)
 for t in range(3):
     state = gru(torch.randn(2, 4), state)
-encoder = nn.TransformerEncoder(
-    nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True), num_layers=1
-)
+encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True), num_layers=1)
 memory = encoder(torch.randn(2, 5, 8), mask=nn.Transformer.generate_square_subsequent_mask(5))
 attention = nn.MultiheadAttention(8, 2, batch_first=True)
 y, weights = attention(memory, memory, memory, need_weights=True)

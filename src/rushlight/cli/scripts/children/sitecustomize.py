@@ -47,9 +47,7 @@ class _WaitingFinder:
         finder = _installed() if name in ALIASES else None
         if finder is None:
             return None
-        sys.modules.pop(
-            name, None
-        )  # of what is there by now importlib would take the spec, and load it again
+        sys.modules.pop(name, None)  # of what is there by now importlib would take the spec, and load it again
         return finder.find_spec(name, path, target)
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:

@@ -13,10 +13,8 @@ __all__ = ["BuiltinCommHookType", "GradBucket"]
 class GradBucket:
     """The gradients of some parameters in one flat tensor."""
 
-    def __init__(
-        self, index: int, flat: Tensor, views: list[Tensor], params: list[Any], last: bool
-    ) -> None:
-        self._index, self._flat, self._views, self._params, self._last = index, flat, views, params, last  # fmt: skip
+    def __init__(self, index: int, flat: Tensor, views: list[Tensor], params: list[Any], last: bool) -> None:
+        self._index, self._flat, self._views, self._params, self._last = index, flat, views, params, last
 
     def index(self) -> int:
         return self._index

@@ -22,7 +22,7 @@ __all__ = ["context_parallel", "context_parallel_unshard", "set_rotate_method"]
 def _places(length: int, ranks: int) -> list[list[int]]:
     """Which tokens each rank has: one piece of the front and one of the end, as a causal mask leaves both as much work."""
     if length % (2 * ranks):
-        raise ValueError(f"context parallel: a sequence of {length} cannot be cut into {2 * ranks} equal pieces")  # fmt: skip
+        raise ValueError(f"context parallel: a sequence of {length} cannot be cut into {2 * ranks} equal pieces")
     each = length // (2 * ranks)
     cut = [list(range(i * each, (i + 1) * each)) for i in range(2 * ranks)]
     return [cut[r] + cut[2 * ranks - 1 - r] for r in range(ranks)]
@@ -53,7 +53,7 @@ class _Spread:
         **how: Any,
     ) -> Tensor:
         if attn_mask is not None or dropout_p:
-            raise NotYet("scaled_dot_product_attention(attn_mask=, dropout_p=) inside of context_parallel")  # fmt: skip
+            raise NotYet("scaled_dot_product_attention(attn_mask=, dropout_p=) inside of context_parallel")
         key, value = (cat(all_gather(x, self.of), -2) for x in (key, value))
         mask = None
         if is_causal:
@@ -146,4 +146,4 @@ def set_rotate_method(rotate_method: str) -> None:
         >>> set_rotate_method("alltoall")
     """
     if rotate_method not in ("allgather", "alltoall"):
-        raise NotImplementedError(f"Context Parallel does not support using {rotate_method} for kv shards rotation")  # fmt: skip
+        raise NotImplementedError(f"Context Parallel does not support using {rotate_method} for kv shards rotation")

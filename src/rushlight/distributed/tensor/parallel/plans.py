@@ -42,7 +42,7 @@ def parallelize_module(
 
     mesh = _mesh_or_world(device_mesh)
     if mesh.ndim != 1:
-        raise ValueError(f"parallelize_module needs a mesh of one dim, such as mesh['tp']; got {mesh}")  # fmt: skip
+        raise ValueError(f"parallelize_module needs a mesh of one dim, such as mesh['tp']; got {mesh}")
     if parallelize_plan is None:
         warnings.warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do nothing.", stacklevel=2)  # fmt: skip
         return module

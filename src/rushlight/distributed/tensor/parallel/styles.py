@@ -101,7 +101,7 @@ def _what(module: Any) -> str:
         return "linear"
     if "Embedding" in names:
         return "embedding"
-    raise NotImplementedError("ColwiseParallel and RowwiseParallel only support nn.Linear and nn.Embedding!")  # fmt: skip
+    raise NotImplementedError("ColwiseParallel and RowwiseParallel only support nn.Linear and nn.Embedding!")
 
 
 class ColwiseParallel(_MatrixStyle):
@@ -172,7 +172,7 @@ class SequenceParallel(ParallelStyle):
 
         def before(m: Any, inputs: Any, mesh: Any) -> Any:
             if not isinstance(inputs[0], Tensor):
-                raise ValueError(f"expecting input of {m} to be a torch.Tensor or DTensor, but got {inputs[0]}")  # fmt: skip
+                raise ValueError(f"expecting input of {m} to be a torch.Tensor or DTensor, but got {inputs[0]}")
             return (_spread_as(inputs[0], mesh, kinds, kinds), *inputs[1:])
 
         def after(m: Any, out: Any, mesh: Any) -> Any:
@@ -216,7 +216,7 @@ class PrepareModuleInput(ParallelStyle):
         use_local_output: bool = False,
     ) -> None:
         self.input_layouts = None if input_layouts is None else _several(input_layouts)
-        self.desired_input_layouts = None if desired_input_layouts is None else _several(desired_input_layouts)  # fmt: skip
+        self.desired_input_layouts = None if desired_input_layouts is None else _several(desired_input_layouts)
         self.input_kwarg_layouts = input_kwarg_layouts or {}
         self.desired_input_kwarg_layouts = desired_input_kwarg_layouts or {}
         self.use_local_output = use_local_output
@@ -224,12 +224,12 @@ class PrepareModuleInput(ParallelStyle):
             if self.desired_input_layouts is None:
                 raise AssertionError("desired module inputs should not be None!")
             if len(self.input_layouts) != len(self.desired_input_layouts):
-                raise AssertionError("input_layouts and desired_input_layouts should have same length!")  # fmt: skip
+                raise AssertionError("input_layouts and desired_input_layouts should have same length!")
 
     def _one(self, t: Any, mesh: Any, given: Any, wanted: Any) -> Any:
         if given is None or not isinstance(t, Tensor):
             return t
-        made = _spread_as(t, mesh, (given,), _positive_of(t, (wanted,)) if wanted is not None else (given,))  # fmt: skip
+        made = _spread_as(t, mesh, (given,), _positive_of(t, (wanted,)) if wanted is not None else (given,))
         return made.to_local() if self.use_local_output else made
 
     def _apply(self, module: Any, device_mesh: Any) -> Any:
@@ -265,14 +265,12 @@ class PrepareModuleOutput(ParallelStyle):
         (Replicate(),)
     """
 
-    def __init__(
-        self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True
-    ) -> None:
+    def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
         self.output_layouts = _several(output_layouts)
         self.desired_output_layouts = _several(desired_output_layouts)
         self.use_local_output = use_local_output
         if len(self.output_layouts) != len(self.desired_output_layouts):
-            raise AssertionError("output_layouts and desired_output_layouts should have same length!")  # fmt: skip
+            raise AssertionError("output_layouts and desired_output_layouts should have same length!")
 
     def _apply(self, module: Any, device_mesh: Any) -> Any:
         def after(m: Any, args: Any, out: Any) -> Any:

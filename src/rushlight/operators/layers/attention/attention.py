@@ -39,9 +39,7 @@ def _weights(xp: ArrayModule, scores: Array, stats: Array) -> Any:
     return xp.where(stats == -np.inf, stats.dtype.type(0), xp.exp(scores - stats))
 
 
-def _seen_body(
-    xp: ArrayModule, q: Array, k: Array, v: Array, mask: Array, *, scale: float
-) -> tuple:
+def _seen_body(xp: ArrayModule, q: Array, k: Array, v: Array, mask: Array, *, scale: float) -> tuple:
     scores = _scores(xp, q, k, mask, scale)
     high = scores.max(axis=-1, keepdims=True)
     total = xp.exp(scores - xp.where(high == -np.inf, 0, high)).sum(axis=-1, keepdims=True)
@@ -51,7 +49,7 @@ def _seen_body(
 
 def _seen_grad_body(
     xp: ArrayModule, gy: Any, q: Any, k: Any, v: Any, mask: Any, out: Any, stats: Any, *, scale: float
-) -> tuple:  # fmt: skip
+) -> tuple:
     weights = _weights(xp, _scores(xp, q, k, mask, scale), stats)
     gv = xp.matmul(weights.swapaxes(-1, -2), gy)
     slope = (gy * out).sum(axis=-1, keepdims=True)
@@ -72,9 +70,8 @@ seen_attention_grad = Op(
 
 @seen_attention.backward
 def _seen_backward(
-    g: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, out: Tensor, out1: Tensor,
-    scale: float,
-) -> tuple:  # fmt: skip
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, out: Tensor, out1: Tensor, scale: float
+) -> tuple:
     if g is None:
         return None, None, None, None
     made = seen_attention_grad(g, q, k, v, mask, out.detach(), out1.detach(), scale=scale)
@@ -82,9 +79,8 @@ def _seen_backward(
 
 
 def _formula(
-    gy: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, out: Tensor, stats: Tensor,
-    scale: float,
-) -> tuple:  # fmt: skip
+    gy: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, out: Tensor, stats: Tensor, scale: float
+) -> tuple:
     """The gradients in tensor ops, for second derivatives."""
     weights = attention_weights(masked((q * scale) @ k.transpose(-2, -1), mask, False))
     reach = gy @ v.transpose(-2, -1)
@@ -114,9 +110,8 @@ _LOWEST = -1e38
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *,
-    causal: bool, scale: float, p: float,
-) -> Tensor | None:  # fmt: skip
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float, p: float
+) -> Tensor | None:
     """Attention of (B, H, L, E) by one kernel; None where the mask is not of a form it takes."""
     if mask is None and not p:
         return attention(query, key, value, causal=causal, scale=scale)[0]
@@ -220,9 +215,7 @@ def scaled_dot_product_attention(
         scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0
     fused = not here.attention_by_products
     if fused and (attn_mask is not None or dropout_p or enable_gqa):
-        found = _by_one_kernel(
-            query, key, value, attn_mask, dropout_p, bool(is_causal), float(scale), enable_gqa
-        )
+        found = _by_one_kernel(query, key, value, attn_mask, dropout_p, bool(is_causal), float(scale), enable_gqa)
         if found is not None:
             return found
     if enable_gqa:
@@ -242,23 +235,18 @@ def scaled_dot_product_attention(
     return (weights @ value).to(kept)
 
 
-def _causal_too(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout_p: float
-) -> Tensor:
+def _causal_too(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout_p: float) -> Tensor:
     """A mask that leaves out later keys, too: of heads alone, as PyTorch's kernel takes both."""
     heads = {t._a.ndim for t in (query, key, value)} == {4} and mask._a.ndim in (2, 4)
     if not heads or dropout_p or mask.requires_grad or query._a.shape[-1] != value._a.shape[-1]:
-        raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-        )
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     seen = mask.new_ones(query._a.shape[-2], key._a.shape[-2], dtype=dtypes.bool_).tril()
     return mask & seen if mask._a.dtype.kind == "b" else mask.masked_fill(~seen, -math.inf)
 
 
 def _by_one_kernel(
-    query: Tensor, key: Tensor, value: Tensor, mask: Any, p: float, causal: bool, scale: float,
-    enable_gqa: bool,
-) -> Tensor | None:  # fmt: skip
+    query: Tensor, key: Tensor, value: Tensor, mask: Any, p: float, causal: bool, scale: float, enable_gqa: bool
+) -> Tensor | None:
     """Attention with a mask, dropout or groups of heads, where the device has one kernel for it."""
     if not fits_heads(query, key, value) or not 0.0 <= p < 1.0:
         return None

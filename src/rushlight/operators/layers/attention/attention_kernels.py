@@ -96,9 +96,7 @@ def score(xp: ArrayModule, q: Array, k: Array, causal: bool, scale: float) -> An
     return scores
 
 
-def _attention_body(
-    xp: ArrayModule, q: Array, k: Array, v: Array, *, causal: bool, scale: float
-) -> tuple:
+def _attention_body(xp: ArrayModule, q: Array, k: Array, v: Array, *, causal: bool, scale: float) -> tuple:
     scores = score(xp, q, k, causal, scale)
     high = scores.max(axis=-1, keepdims=True)
     scores = xp.exp(scores - high)
@@ -108,16 +106,7 @@ def _attention_body(
 
 
 def _attention_grad_body(
-    xp: ArrayModule,
-    gy: Any,
-    q: Any,
-    k: Any,
-    v: Any,
-    out: Any,
-    stats: Any,
-    *,
-    causal: bool,
-    scale: float,
+    xp: ArrayModule, gy: Any, q: Any, k: Any, v: Any, out: Any, stats: Any, *, causal: bool, scale: float
 ) -> tuple:
     g = widen(xp, gy)
     heads = q.shape[1]
@@ -148,16 +137,17 @@ attention = Op(
     ),
 )
 attention_grad = Op(
-    _attention_grad_body, "attention_grad",
-    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward attention _backward", family="attention"),
-)  # fmt: skip
+    _attention_grad_body,
+    "attention_grad",
+    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)],
+    facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward attention _backward", family="attention"),
+)
 
 
 @attention.backward
 def _attention_backward(
-    g: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, out1: Tensor, causal: bool,
-    scale: float,
-) -> tuple:  # fmt: skip
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, out1: Tensor, causal: bool, scale: float
+) -> tuple:
     if g is None:
         return None, None, None
     return attention_grad(g, q, k, v, out.detach(), out1.detach(), causal=causal, scale=scale)
@@ -170,8 +160,7 @@ def spread_heads(query: Tensor, x: Tensor) -> Tensor:
         return x
     if not groups or heads % groups:
         raise RuntimeError(
-            "Number of heads in key and value must divide the number of heads in query, but got "
-            f"{groups} and {heads}"
+            f"Number of heads in key and value must divide the number of heads in query, but got {groups} and {heads}"
         )
     return x.repeat_interleave(heads // groups, -3)
 
@@ -183,9 +172,8 @@ def gather_heads(g: Tensor, like: Tensor) -> Tensor:
 
 
 def _attention_grad_formula(
-    gy: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, stats: Tensor, causal: bool,
-    scale: float,
-) -> tuple:  # fmt: skip
+    gy: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, stats: Tensor, causal: bool, scale: float
+) -> tuple:
     keys, v = spread_heads(q, k), spread_heads(q, v)
     scores = (q * scale) @ keys.transpose(-2, -1)
     weights = attention_weights(masked(scores, None, causal))

@@ -35,15 +35,11 @@ def _float_mask(mask: Any, name: str, target: dtype) -> Any:
     return zeros.masked_fill(mask, -math.inf)
 
 
-def _check_shapes(
-    query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
-) -> bool:
+def _check_shapes(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int) -> bool:
     """Whether the input has a batch dim; AssertionError if the others do not fit."""
     ndim = query._a.ndim
     if ndim not in (2, 3):
-        raise AssertionError(
-            f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor"
-        )
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")
     kind = "batched (3-D)" if ndim == 3 else "unbatched (2-D)"
     if key._a.ndim != ndim or value._a.ndim != ndim:
         raise AssertionError(
@@ -64,9 +60,7 @@ def _check_shapes(
         if ndim == 2 and mask._a.ndim == 3:
             want = (heads, query._a.shape[0], key._a.shape[0])
             if mask._a.shape != want:
-                raise AssertionError(
-                    f"Expected `attn_mask` shape to be {want} but got {mask.shape}"
-                )
+                raise AssertionError(f"Expected `attn_mask` shape to be {want} but got {mask.shape}")
     return ndim == 3
 
 
@@ -77,9 +71,7 @@ def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tens
     return made, keys, keys if value is key else value.unsqueeze(1)
 
 
-def _project(
-    query: Tensor, key: Tensor, value: Tensor, weights: tuple, bias: Any
-) -> tuple[Tensor, Tensor, Tensor]:
+def _project(query: Tensor, key: Tensor, value: Tensor, weights: tuple, bias: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values; if they come from one tensor, by one product."""
     packed, w_q, w_k, w_v = weights
     size = query._a.shape[-1]
@@ -118,15 +110,11 @@ def _by_batch(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
 def _check_mask(mask: Tensor, batch: int, heads: int, tgt: int, src: int) -> Tensor:
     want = (tgt, src) if mask._a.ndim == 2 else (batch * heads, tgt, src)
     if mask._a.shape != want:
-        raise RuntimeError(
-            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}."
-        )
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {want}.")
     return mask.unsqueeze(0) if mask._a.ndim == 2 else mask
 
 
-def _check_sizes(
-    query: Tensor, key: Tensor, value: Tensor, embed: int, heads: int, separate: bool
-) -> None:
+def _check_sizes(query: Tensor, key: Tensor, value: Tensor, embed: int, heads: int, separate: bool) -> None:
     size = query._a.shape[-1]
     if size != embed:
         raise AssertionError(f"was expecting embedding dimension of {embed}, but got {size}")
@@ -135,8 +123,7 @@ def _check_sizes(
     if separate:
         if key._a.shape[:2] != value._a.shape[:2]:
             raise AssertionError(
-                f"key's sequence and batch dims {key.shape[:2]} do not match value's "
-                f"{value.shape[:2]}"
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
             )
     elif key._a.shape != value._a.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
@@ -177,9 +164,7 @@ def _merged(masks: list, batch: int, heads: int, src: int) -> Any:
     if padding is None:
         return mask
     if padding._a.shape != (batch, src):
-        raise AssertionError(
-            f"expecting key_padding_mask shape of {(batch, src)}, but got {padding.shape}"
-        )
+        raise AssertionError(f"expecting key_padding_mask shape of {(batch, src)}, but got {padding.shape}")
     spread = padding.reshape(batch, 1, 1, src).expand(-1, heads, -1, -1)
     spread = spread.reshape(batch * heads, 1, src)
     return spread if mask is None else mask + spread

@@ -122,9 +122,7 @@ def _empty(lib: OneDnn, shape: tuple[int, ...], last: bool, dtype: Any) -> np.nd
 class _Geometry:
     """What the three convolutions share: shapes, descriptors, and the forward description."""
 
-    def __init__(
-        self, lib: OneDnn, kind: int, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
-    ) -> None:
+    def __init__(self, lib: OneDnn, kind: int, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict) -> None:
         self.lib = lib
         self.kind = kind
         groups = how["groups"]
@@ -164,9 +162,7 @@ def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
     return (x[0], w[0], *size)
 
 
-def _check_work(
-    lib: OneDnn, like: np.ndarray, out: tuple, w_shape: tuple, how: dict, forward: bool = False
-) -> None:
+def _check_work(lib: OneDnn, like: np.ndarray, out: tuple, w_shape: tuple, how: dict, forward: bool = False) -> None:
     """Refuse convolutions that are too small, or that the native engine behind does as well."""
     if prod(out) * prod(w_shape[1:]) < _SMALLEST:
         raise OneDnnRefused
@@ -196,11 +192,7 @@ def conv(lib: OneDnn, x: Any, w: Any, b: Any, **how: Any) -> Any:
     def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(x), x.shape, w.shape, shape, how)
         bias = None if b is None else _described(lib, b)
-        given = {
-            dnn.SRC: _described(lib, x),
-            dnn.WEIGHTS: g.weight(_steps(w)),
-            dnn.DST: _described(lib, out),
-        }
+        given = {dnn.SRC: _described(lib, x), dnn.WEIGHTS: g.weight(_steps(w)), dnn.DST: _described(lib, out)}
         if b is not None:
             given[dnn.BIAS] = bias
         return OneDnnPlan(lib, g.forward(bias), given, dnn.DST)
@@ -225,11 +217,7 @@ def conv_grad_input(lib: OneDnn, gy: Any, w: Any, *, x_shape: tuple, **how: Any)
     def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(gy), x_shape, w.shape, gy.shape, how)
         function = "dnnl_convolution_backward_data_primitive_desc_create"
-        given = {
-            dnn.DIFF_DST: _described(lib, gy),
-            dnn.WEIGHTS: g.weight(_steps(w)),
-            dnn.DIFF_SRC: _described(lib, gx),
-        }
+        given = {dnn.DIFF_DST: _described(lib, gy), dnn.WEIGHTS: g.weight(_steps(w)), dnn.DIFF_SRC: _described(lib, gx)}
         return OneDnnPlan(lib, g.backward(function, g.x, g.w, g.y), given, dnn.DIFF_SRC)
 
     plan = _plan(_key("conv_grad_input", (gy, w), {**how, "x_shape": x_shape}), make)
@@ -247,11 +235,7 @@ def conv_grad_weight(lib: OneDnn, gy: Any, x: Any, *, w_shape: tuple, **how: Any
     def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(x), x.shape, w_shape, gy.shape, how)
         function = "dnnl_convolution_backward_weights_primitive_desc_create"
-        given = {
-            dnn.SRC: _described(lib, x),
-            dnn.DIFF_DST: _described(lib, gy),
-            dnn.DIFF_WEIGHTS: g.weight(_steps(gw)),
-        }
+        given = {dnn.SRC: _described(lib, x), dnn.DIFF_DST: _described(lib, gy), dnn.DIFF_WEIGHTS: g.weight(_steps(gw))}
         return OneDnnPlan(lib, g.backward(function, g.x, g.w, None, g.y), given, dnn.DIFF_WEIGHTS)
 
     plan = _plan(_key("conv_grad_weight", (gy, x), {**how, "w_shape": w_shape}), make)
@@ -273,17 +257,11 @@ def _product(lib: OneDnn, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np.
     out = _empty(lib, shape, False, x.dtype)
 
     def make() -> OneDnnPlan:
-        given = {
-            dnn.SRC: _described(lib, x),
-            dnn.WEIGHTS: _described(lib, y),
-            dnn.DST: _described(lib, out),
-        }
+        given = {dnn.SRC: _described(lib, x), dnn.WEIGHTS: _described(lib, y), dnn.DST: _described(lib, out)}
         bias = None
         if b is not None:
             ones = (1,) * (len(shape) - 1)
-            bias = given[dnn.BIAS] = lib.strided(
-                (*ones, b.shape[0]), (b.shape[0],) * len(ones) + (1,), _kind(b)
-            )
+            bias = given[dnn.BIAS] = lib.strided((*ones, b.shape[0]), (b.shape[0],) * len(ones) + (1,), _kind(b))
         made = lib.describe(
             "dnnl_matmul_primitive_desc_create", lib.engine, given[dnn.SRC], given[dnn.WEIGHTS],
             bias, given[dnn.DST], None,

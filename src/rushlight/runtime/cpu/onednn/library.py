@@ -80,9 +80,7 @@ class OneDnn:
         self.has_bfloat16 = bool(c.dnnl_get_effective_cpu_isa() & 0x80)
         self.usable = True  # not in a forked child
         self.few_places = 0  # results of a convolution so few that the engine behind is quicker
-        self.picky = (
-            False  # whether a good engine stands behind, for all that oneDNN does no better
-        )
+        self.picky = False  # whether a good engine stands behind, for all that oneDNN does no better
         self._buffer: Any = None
         self._buffer_bytes = 0
         self.watching = False  # whether reorders are timed, for a profile
@@ -217,9 +215,7 @@ class OneDnnPlan:
     of such conversions are kept, because they are what a profile should show.
     """
 
-    def __init__(
-        self, library: OneDnn, description: Any, given: dict[int, Any], result: int
-    ) -> None:
+    def __init__(self, library: OneDnn, description: Any, given: dict[int, Any], result: int) -> None:
         self.library = library
         self.result = result
         self.primitive = library.primitive(description)

@@ -31,7 +31,5 @@ def take_rows(a: DeviceArray, places: DeviceArray) -> Any:
     row = a.nbytes // a.shape[0]
     unit, name = word(row | a.data.ptr)
     count = out.nbytes // unit
-    load("rows.cu", "take_rows", UNIT=name)(
-        blocks_for(count), 256, a, places, out, count, row // unit, a.shape[0]
-    )
+    load("rows.cu", "take_rows", UNIT=name)(blocks_for(count), 256, a, places, out, count, row // unit, a.shape[0])
     return out

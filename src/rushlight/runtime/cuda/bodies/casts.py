@@ -34,8 +34,6 @@ def launch_casts(xs: Sequence[Any], outs: Sequence[Any], given: str, wanted: str
     launch = kernel(source("common.cu") + source("casts.cu"), "casts", flags)
     fill = [0] * (room - len(xs))
     sizes = [x.size for x in xs]
-    values = [
-        *[x.data.ptr for x in xs], *fill, *[out.data.ptr for out in outs], *fill, *sizes, *fill
-    ]  # fmt: skip
+    values = [*[x.data.ptr for x in xs], *fill, *[out.data.ptr for out in outs], *fill, *sizes, *fill]
     across = max(1, min(-(-max(sizes) // 2048), max(64, 4096 // len(xs))))
     launch((across, len(xs), 1), 256, *values)

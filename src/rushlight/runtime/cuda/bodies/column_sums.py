@@ -34,9 +34,7 @@ def with_sums(name: str | Expression, operands: tuple[DeviceArray, ...]) -> Any:
         return out, reduce("sum", out, tuple(range(out.ndim - 1)), False)
     out, start, splits = parts
     sums = cupy.ndarray((n,), out.dtype)
-    load("column_sums.cu", "column_sums", out.dtype.char).fixed(-(-n // 32), 1024, splits, n)(
-        start, sums.data.ptr
-    )
+    load("column_sums.cu", "column_sums", out.dtype.char).fixed(-(-n // 32), 1024, splits, n)(start, sums.data.ptr)
     return out, sums
 
 

@@ -50,18 +50,15 @@ def _can_be_sorted(x: DeviceArray) -> bool:
     return bool(x.ndim and x.size and sortable(x.dtype))
 
 
-def _middle(
-    x: DeviceArray, dim: int, shape: tuple[int, ...], lines: Lines, ignore_nan: bool
-) -> tuple[Any, Any]:
+def _middle(x: DeviceArray, dim: int, shape: tuple[int, ...], lines: Lines, ignore_nan: bool) -> tuple[Any, Any]:
     found = middle(row_major(cupy.moveaxis(x, dim, -1)), shape, ignore_nan)
     if found is not None:
         return found
     values, places = ordered(x, dim, 0, lines.n, False)
     value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
     typed("counting.cu", "middle", x.dtype)(
-        blocks_for(lines.rows), 256, values, places, value, place, lines.rows, lines.n, lines.inner,
-        int(ignore_nan),
-    )  # fmt: skip
+        blocks_for(lines.rows), 256, values, places, value, place, lines.rows, lines.n, lines.inner, int(ignore_nan)
+    )
     return value, place
 
 
@@ -112,11 +109,7 @@ def _unique(x: DeviceArray, *, dim: int | None) -> Any:
     inverse = ndarray(x.shape, np.int64)
     found.write("ranks", inverse, places)
     count = found.total()
-    values, counts, at = (
-        ndarray((count,), x.dtype),
-        ndarray((count,), np.int64),
-        ndarray((count,), np.int64),
-    )
+    values, counts, at = (ndarray((count,), x.dtype), ndarray((count,), np.int64), ndarray((count,), np.int64))
     found.write("picked", values, ranked, UNIT=word(x.itemsize)[1])
     found.write("places", at)
     typed("counting.cu", "lengths", x.dtype)(blocks_for(count), 256, at, counts, count, n)
@@ -194,10 +187,7 @@ def _expressions(name: str) -> tuple[Expression, Expression]:
     """The loss of one pair and its slope, as the records of the two kernels say them."""
     each, slope = printed(KERNELS[name].facts.each), printed(KERNELS[f"{name}_grad"].facts.each)
     text = f"({slope.text['f']}) * (gy * scale)"
-    return (
-        Expression("x y", "beta", f=each.text["f"]),
-        Expression("gy x y", "beta scale", f=text),
-    )
+    return (Expression("x y", "beta", f=each.text["f"]), Expression("gy x y", "beta scale", f=text))
 
 
 def _loss(name: str) -> None:
@@ -207,9 +197,7 @@ def _loss(name: str) -> None:
     def forward(x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
         return _reduced(compute(loss, (x, y), (beta,)), reduction)
 
-    def backward(
-        gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0
-    ) -> Any:
+    def backward(gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
         scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
         if gy.dtype != x.dtype:
             return NotImplemented

@@ -54,25 +54,16 @@ def _dropout(x: DeviceArray, *, p: float) -> Any:
     backend, keep = devices.backend_of(device("cuda")), 1.0 - p
     where = backend.device_of(x)
     results = (Result(1, x.shape, x.dtype), Result(3, (2,), _KEY))
-    call = _kernel("dropout", x.dtype).prepared(
-        _blocks(x.size), 256, results, keep, 1 / keep, front=(x.size,)
-    )
+    call = _kernel("dropout", x.dtype).prepared(_blocks(x.size), 256, results, keep, 1 / keep, front=(x.size,))
     return lambda x: call(x, backend.stream(where).address)
 
 
 def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
-    if (
-        kept.dtype != _KEY
-        or from_np(gy.dtype).name not in DIGITS
-        or not gy._c_contiguous
-        or not gy.size
-    ):
+    if kept.dtype != _KEY or from_np(gy.dtype).name not in DIGITS or not gy._c_contiguous or not gy.size:
         return None
     keep = 1.0 - p
     results = (Result(1, gy.shape, gy.dtype),)
-    return _kernel("dropout_again", gy.dtype).prepared(
-        _blocks(gy.size), 256, results, keep, 1 / keep, front=(gy.size,)
-    )
+    return _kernel("dropout_again", gy.dtype).prepared(_blocks(gy.size), 256, results, keep, 1 / keep, front=(gy.size,))
 
 
 kernel_for("cuda", "dropout")(alone(_dropout))

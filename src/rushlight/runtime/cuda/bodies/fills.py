@@ -36,9 +36,7 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
     if src.dtype == dst.dtype:
         if dst._c_contiguous and src._c_contiguous and src.shape == dst.shape:
             if dst.size:
-                runtime.memcpyAsync(
-                    dst.data.ptr, src.data.ptr, dst.nbytes, _WITHIN, current.ptr
-                )  # fmt: skip
+                runtime.memcpyAsync(dst.data.ptr, src.data.ptr, dst.nbytes, _WITHIN, current.ptr)
             return
         if dst.size >= 4096 and _transposed(dst, src):
             return
@@ -125,9 +123,7 @@ def _copier(order: str) -> Callable[[Any], Any]:
     return keyed(copy, prepare)
 
 
-def _whole(
-    shape: tuple[int, ...], dtype: np.dtype, size: int, strides: tuple[int, ...] | None
-) -> Callable[[Any], Any]:
+def _whole(shape: tuple[int, ...], dtype: np.dtype, size: int, strides: tuple[int, ...] | None) -> Callable[[Any], Any]:
     """The copy of memory as it lies."""
 
     def copy(x: DeviceArray) -> Any:
@@ -146,9 +142,7 @@ def row_major(a: DeviceArray | None) -> Any:
     return a if a is None or a._c_contiguous else copied(a)
 
 
-def one_launch(
-    prepare: Callable[..., Any], watched: tuple[tuple[Any, str], ...] = ()
-) -> Callable[..., Any]:
+def one_launch(prepare: Callable[..., Any], watched: tuple[tuple[Any, str], ...] = ()) -> Callable[..., Any]:
     """The body of a kernel that is one launch of dense arrays, which `prepare` packs; others are made row-major first."""
 
     def body(*arrays: Any, **attrs: Any) -> Any:
@@ -264,14 +258,10 @@ def _fill_into(dst: DeviceArray, *, value: int | float | complex) -> Any:
     return dst
 
 
-_SMALL = (
-    1 << 20
-)  # bytes that are filled by a launch packed before, from there on the driver is as quick
+_SMALL = 1 << 20  # bytes that are filled by a launch packed before, from there on the driver is as quick
 
 
-def _prepared_full(
-    *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
-) -> Any:
+def _prepared_full(*, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None) -> Any:
     """One launch for each size, number and dtype."""
     count = prod(size) * dtype.np.itemsize
     if order is not None or not 0 < count <= _SMALL:
@@ -283,12 +273,7 @@ def _prepared_full(
 
 
 def _full(
-    *,
-    size: tuple,
-    value: int | float | complex,
-    dtype: dtype,
-    device: device,
-    order: Sequence[int] | None = None,
+    *, size: tuple, value: int | float | complex, dtype: dtype, device: device, order: Sequence[int] | None = None
 ) -> Any:
     shape = size if order is None else tuple([size[i] for i in order])
     out = ndarray(shape, dtype.np)

@@ -34,14 +34,10 @@ class _Plan:
         self.plan = cufft.PlanNd(*described)
 
 
-_plans: dict[tuple, _Plan] = Bounded(
-    16
-)  # each works in memory of its own, as much as it transforms
+_plans: dict[tuple, _Plan] = Bounded(16)  # each works in memory of its own, as much as it transforms
 
 
-def _call(
-    x: DeviceArray, dims: Dims, kind: str, sizes: Dims, last: int, dtype: Any, direction: int
-) -> Any:
+def _call(x: DeviceArray, dims: Dims, kind: str, sizes: Dims, last: int, dtype: Any, direction: int) -> Any:
     """The transform of `x` over its last dims, which have `sizes`, the last of them `last` in the result; else None.
 
     Its dims lie in memory in their order, so that those of the result do, too.
@@ -60,9 +56,7 @@ def _call(
         return None
     # The library overwrites what it makes real numbers of.
     copies = not x._c_contiguous or kind in ("C2R", "Z2D")
-    described = (
-        sizes, inner, 1, prod(inner), made, 1, prod(made), _KINDS[kind], batch, "C", x.ndim - 1, last,
-    )  # fmt: skip
+    described = (sizes, inner, 1, prod(inner), made, 1, prod(made), _KINDS[kind], batch, "C", x.ndim - 1, last)
 
     def call(x: DeviceArray) -> Any:
         key = (described, get_ident())

@@ -68,9 +68,8 @@ def take_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     lanes = _lanes(words)
     launch = load("index_rows.cu", "take", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])
     return launch.prepared(
-        blocks_for(count * lanes), 256, (Result(2, shape, x.dtype),), count, rows.picks,
-        rows.extent, words,
-    )  # fmt: skip
+        blocks_for(count * lanes), 256, (Result(2, shape, x.dtype),), count, rows.picks, rows.extent, words
+    )
 
 
 # The rows of `x` at `index` along `dim`, in the place of which the index's dims stand.
@@ -97,7 +96,7 @@ def take_dense(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     lines: list[tuple[int, int]] = []  # how many, and how many bytes apart
     for d in order[1:]:
         n, step = x.shape[d], x.strides[d]
-        lines = [*lines[:-1], (lines[-1][0] * n, step)] if lines and lines[-1][1] == n * step else [*lines, (n, step)]  # fmt: skip
+        lines = [*lines[:-1], (lines[-1][0] * n, step)] if lines and lines[-1][1] == n * step else [*lines, (n, step)]
     if not 0 < len(lines) <= 3 or prod(n for n, _ in lines) >= 2**31 or lines[-1][1] != x.itemsize:
         return take_any(x, index, rows)
     (a, over), (b, down) = [(1, 0)] * (3 - len(lines)) + lines[:-1]
@@ -233,9 +232,8 @@ def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: In
     order = argsort(compute("remainder", (index.reshape(-1), rows.extent)))
     lanes, count = _lanes(rows.width), rows.outer * rows.picks
     load("index_rows.cu", "add_in_order", out.dtype.char, LANES=lanes, X=PLACES[index.dtype.char])(
-        blocks_for(count * lanes), 256, g, index, order, out, count, rows.picks, rows.extent,
-        rows.width,
-    )  # fmt: skip
+        blocks_for(count * lanes), 256, g, index, order, out, count, rows.picks, rows.extent, rows.width
+    )
 
 
 def _index_select(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:

@@ -51,13 +51,7 @@ def _kernel(what: str, dtype: np.dtype, index: np.dtype, dims: int) -> Launch:
 
 
 def _along(
-    what: str,
-    out: DeviceArray,
-    far: DeviceArray,
-    near: DeviceArray | None,
-    index: DeviceArray,
-    dim: int,
-    *more: int,
+    what: str, out: DeviceArray, far: DeviceArray, near: DeviceArray | None, index: DeviceArray, dim: int, *more: int
 ) -> None:
     """One of the kernels over the elements of `index`; `far` is indexed along `dim`, `more` are its own numbers."""
     if not index.size:
@@ -85,17 +79,14 @@ def _along(
 _walks: dict[tuple, Any] = Bounded(2048)
 
 
-def _walk(
-    what: str, far: DeviceArray, near: DeviceArray | None, index: DeviceArray, dim: int, more: tuple
-) -> Any:
+def _walk(what: str, far: DeviceArray, near: DeviceArray | None, index: DeviceArray, dim: int, more: tuple) -> Any:
     """The launch of `_along` for arrays of a kind, which takes those."""
     n, dims = index.size, index.ndim
     other = far if near is None else near
     geometry = [s // a.itemsize for a in (far, index, other) for s in a.strides]
     return _kernel(what, far.dtype, index.dtype, dims).prepared(
-        min(-(-n // 256), 2**20), 256, (), dim, far.shape[dim], *index.shape, *geometry, *more,
-        front=(n,),
-    )  # fmt: skip
+        min(-(-n // 256), 2**20), 256, (), dim, far.shape[dim], *index.shape, *geometry, *more, front=(n,)
+    )
 
 
 def _gather(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
@@ -196,9 +187,7 @@ def _gather_grad(g: DeviceArray, index: DeviceArray, *, dim: int, shape: tuple) 
     return cast(out, name) if half else out
 
 
-def _extremes(
-    x: DeviceArray, index: DeviceArray, src: DeviceArray, dim: int, kind: str, keep: bool
-) -> Any:
+def _extremes(x: DeviceArray, index: DeviceArray, src: DeviceArray, dim: int, kind: str, keep: bool) -> Any:
     """Maxima or minima need no order of what comes to a place; None where there is no kernel."""
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         wide = [cast(a, "float32") for a in (x, src)]
@@ -235,9 +224,7 @@ def _scatter_reduce(
     return out
 
 
-def fold_at(
-    flat: DeviceArray, at: DeviceArray, values: DeviceArray, kind: str = "", keep: bool = True
-) -> None:
+def fold_at(flat: DeviceArray, at: DeviceArray, values: DeviceArray, kind: str = "", keep: bool = True) -> None:
     """Fold `values` into the places `at` of a flat array, equal places in the order they come."""
     n = at.size
     if not n:
@@ -317,9 +304,7 @@ def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceAr
 _PLACE = Expression("i j", "n m", i="(i < T(0) ? i + n : i) * m + (j < T(0) ? j + m : j)")
 
 
-def _as_one(
-    shape: tuple[int, ...], slots: tuple, indices: tuple
-) -> tuple[tuple, tuple, tuple] | None:
+def _as_one(shape: tuple[int, ...], slots: tuple, indices: tuple) -> tuple[tuple, tuple, tuple] | None:
     """Several indices of neighbouring dims as one index of these dims together: the shape, slots and index; else None."""
     count, first = len(indices), slots.index(1)
     if count < 2 or slots[first : first + count] != (1,) * count or sum(slots) != count:
@@ -443,15 +428,11 @@ def _write(dst: DeviceArray, values: Any, indices: tuple, slots: tuple) -> Any:
     return dst
 
 
-def _index_put_into(
-    dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
-) -> Any:
+def _index_put_into(dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool) -> Any:
     return _put(dst, values, indices, slots, accumulate)
 
 
-def _index_put_call(
-    dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
-) -> Any:
+def _index_put_call(dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool) -> Any:
     """Into the memory of a dense array of a kind, by numbers along one dim, or two neighbouring ones."""
     together = _together(dst.shape, slots, indices) if len(indices) == 2 else None
     if together is not None and dst._c_contiguous:
@@ -478,13 +459,9 @@ def _index_put_call(
     return launch and call
 
 
-index_put_into = kernel_for("cuda", "index_put_into")(
-    keyed(_index_put_into, _index_put_call, None, _SETTING)
-)
+index_put_into = kernel_for("cuda", "index_put_into")(keyed(_index_put_into, _index_put_call, None, _SETTING))
 
 
 @kernel_for("cuda", "index_put")
-def _index_put(
-    x: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
-) -> Any:
+def _index_put(x: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool) -> Any:
     return index_put_into(copied(x), values, *indices, slots=slots, accumulate=accumulate)

@@ -51,21 +51,13 @@ def _columns(at: int, batch: tuple[int, ...], n: int, m: int, dtype: np.dtype) -
     return Result(at, shape, dtype, tuple(strides))
 
 
-def _launch(
-    task: int, x: DeviceArray, y: DeviceArray | None, upper: bool = False, ones: bool = False
-) -> Any:
+def _launch(task: int, x: DeviceArray, y: DeviceArray | None, upper: bool = False, ones: bool = False) -> Any:
     """What is called with the operands, or None for those that are not small, or of another kind."""
     n, dtype = x.shape[-1], x.dtype
     m = n if y is None else y.shape[-1]
     batch = x.shape[:-2] if y is None else broadcast_shapes(x.shape[:-2], y.shape[:-2])
     count = prod(batch)
-    if (
-        dtype.char not in "fd"
-        or not 0 < n <= _MOST_ROWS.get(task, 128)
-        or x.shape[-2] != n
-        or not count
-        or not m
-    ):
+    if dtype.char not in "fd" or not 0 < n <= _MOST_ROWS.get(task, 128) or x.shape[-2] != n or not count or not m:
         return None
     if y is not None and (y.dtype != dtype or y.shape[-2] != n):
         return None

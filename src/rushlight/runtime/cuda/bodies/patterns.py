@@ -278,23 +278,19 @@ def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device)
 kernel_for("cuda", "arange")(one_launch(_arange))
 
 
-def _linspace(
-    *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
-) -> Any:
+def _linspace(*, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None) -> Any:
     kind = {"f": "float", "d": "double"}.get(dtype.np.char)
     if kind is None or base is not None or size[0] < 2 or complex in (type(start), type(end)):
         return None
     one = dtype.np.type
     with np.errstate(all="ignore"):
         first, last = one(start), one(end)
-        gap = (
-            (last - first) / one(size[0] - 1) if kind == "float" else (end - start) / (size[0] - 1)
-        )
+        gap = (last - first) / one(size[0] - 1) if kind == "float" else (end - start) / (size[0] - 1)
     if not math.isfinite(gap):
         return None
     return load("patterns.cu", "linspace", UNIT=kind).prepared(
         blocks_for(size[0]), 256, (Result(0, size, dtype.np),), size[0], float(first), float(last), float(gap)
-    )  # fmt: skip
+    )
 
 
 kernel_for("cuda", "linspace")(one_launch(_linspace))
@@ -309,9 +305,8 @@ def _prepared_cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
     if not x._c_contiguous or not y._c_contiguous:
         return None
     return typed("vectors.cu", "cross", x.dtype).prepared(
-        blocks_for(x.size // 3), 256, (Result(2, x.shape, x.dtype),), x.size // 3,
-        prod(x.shape[dim % x.ndim + 1 :]),
-    )  # fmt: skip
+        blocks_for(x.size // 3), 256, (Result(2, x.shape, x.dtype),), x.size // 3, prod(x.shape[dim % x.ndim + 1 :])
+    )
 
 
 def _cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
@@ -339,9 +334,7 @@ def _short_dot(x: DeviceArray, y: DeviceArray) -> Any:
         return None
     if not x._c_contiguous or not y._c_contiguous:
         return None
-    return load("dot.cu", "dot", x.dtype.char).prepared(
-        1, 512, (Result(2, (), x.dtype),), x.size, absent=(3, 4)
-    )
+    return load("dot.cu", "dot", x.dtype.char).prepared(1, 512, (Result(2, (), x.dtype),), x.size, absent=(3, 4))
 
 
 kernel_for("cuda", "dot")(keyed(_dot, _short_dot))
@@ -357,7 +350,7 @@ def _as(a: DeviceArray | None, dtype: Any) -> Any:
 
 def _likelihood(
     x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, ignore_index: int, reduction: str
-) -> Any:  # fmt: skip
+) -> Any:
     found, wide, each = _classes(x, target, weight=weight), computed(x.dtype), reduction == "none"
     if found is None or x.ndim < 2 or not target.size:
         return None
@@ -415,9 +408,7 @@ def _classes(
     return {"LABEL": label, "WEIGHTED": int(weight is not None)}
 
 
-def _by_samples(
-    name: str, x: DeviceArray, found: dict | None, results: tuple[Result, ...], *numbers: Any
-) -> Any:
+def _by_samples(name: str, x: DeviceArray, found: dict | None, results: tuple[Result, ...], *numbers: Any) -> Any:
     """A block for each sample."""
     if found is None:
         return None
@@ -426,9 +417,7 @@ def _by_samples(
     return launch.prepared(x.shape[0], threads, results, x.shape[1], *numbers)
 
 
-def _margin(
-    x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float
-) -> Any:
+def _margin(x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float) -> Any:
     found, made = _classes(x, target, weight=weight), (Result(3, x.shape[:1], x.dtype),)
     return _by_samples("margin", x, found, made, margin, int(p == 2))
 

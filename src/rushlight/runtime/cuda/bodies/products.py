@@ -14,16 +14,7 @@ from ....base.config import settings
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..code.variants import compute
-from ..library.cublaslt import (
-    REALS,
-    TF32,
-    TYPES,
-    Matrix,
-    Product,
-    ProductPlan,
-    is_capturing,
-    library,
-)
+from ..library.cublaslt import REALS, TF32, TYPES, Matrix, Product, ProductPlan, is_capturing, library
 from ..library.measuring import are_measured
 from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
@@ -97,9 +88,7 @@ def _recipe(
     if char == "f" and settings.float32_matmul_precision != "highest":
         compute = TF32
     assert left is not None and right is not None  # a dense matrix always can be an operand
-    what = Product(
-        right, left, columns, rows, batch, char, compute, epilogue, alignment or 256, wide
-    )
+    what = Product(right, left, columns, rows, batch, char, compute, epilogue, alignment or 256, wide)
     made.plan, made.fill_bias = _plan(what, bias)
     inner = x.shape[-2] if flip_x else x.shape[-1]
     made.untuned = are_measured() and rows * columns * batch * inner >= _TUNE_FROM
@@ -127,9 +116,7 @@ def _plan(what: Product, bias: DeviceArray | None) -> tuple[ProductPlan | None, 
     plan = lib.make(what, 0 if bias is None else bias.data.ptr)
     if plan is not None:
         return plan, False
-    if (
-        bias is not None and what.epilogue == "bias"
-    ):  # float64: the bias goes in first, then + product
+    if bias is not None and what.epilogue == "bias":  # float64: the bias goes in first, then + product
         plan = lib.make(what._replace(epilogue=""), 0, accumulate=True)
         if plan is not None:
             return plan, True
@@ -290,21 +277,14 @@ def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation:
 
 @kernel_for("cuda", "addmm")
 def addmm(
-    b: DeviceArray,
-    x: DeviceArray,
-    y: DeviceArray,
-    *,
-    beta: int | float | complex,
-    alpha: int | float | complex,
+    b: DeviceArray, x: DeviceArray, y: DeviceArray, *, beta: int | float | complex, alpha: int | float | complex
 ) -> Any:
     """`beta * b + alpha * (x @ y)`: cuBLASLt adds a row that is the same for all, other launches what is more."""
     if not _takes(x, y) or b.dtype != x.dtype:
         return NotImplemented
     if alpha != 1 or beta != 1:
         made = product(x, y, False, False)
-        return compute(
-            "add_scaled", (b if beta == 1 else compute("mul", (b, beta)), made), (alpha,), made
-        )
+        return compute("add_scaled", (b if beta == 1 else compute("mul", (b, beta)), made), (alpha,), made)
     if b.strides[0] == 0 or b.shape[0] == 1:
         return product(x, y, False, False, row_major(b[0]), "bias")
     made = product(x, y, False, False)

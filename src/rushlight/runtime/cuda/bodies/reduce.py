@@ -98,9 +98,7 @@ def _cut(kind: str, x: DeviceArray, dims: tuple[int, ...], out: str) -> _Cut:
         over, threads = (-(-outs // 32), block) if by_columns else (outs, 256)
         way = kernel(text, "join_columns" if by_columns else "join")
         join = way.fixed(over, threads, outs, parts, terms)
-    geometry = (
-        *[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone],
-    )  # fmt: skip
+    geometry = (*[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone])
     return _Cut(
         kernel(text, names[by_vectors and aligned]), (blocks, parts, 1), block,
         (outs, terms, chunk, terms, *geometry), join, parts * outs * size_of(kind, name),
@@ -114,9 +112,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple([d % ndim for d in given]) if ndim else ()
 
 
-def reducing(
-    kind: str, x: DeviceArray, dim: Any, keepdim: bool, out: str | None = None, both: bool = False
-) -> Any:
+def reducing(kind: str, x: DeviceArray, dim: Any, keepdim: bool, out: str | None = None, both: bool = False) -> Any:
     """The launch that reduces arrays like x over dims (None: all); None where there is none.
 
     argmax and argmin give the index, or with `both` the value as well, aminmax both ends.
@@ -154,9 +150,7 @@ def _several(arrays: list[Any]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-_reduced = alone(
-    lambda x, *, kind, dim, keepdim, out, both: reducing(kind, x, dim, keepdim, out, both)
-)
+_reduced = alone(lambda x, *, kind, dim, keepdim, out, both: reducing(kind, x, dim, keepdim, out, both))
 
 
 def reduce(
@@ -227,7 +221,7 @@ for _name in ("max", "min"):
     for _full in (_name, f"a{_name}"):
         _register(_full, _name, takes=lambda x, dim: x.size)
     for _full in (f"arg{_name}", f"{_name}_dim"):
-        _register(_full, f"arg{_name}", both=_full != f"arg{_name}", takes=lambda x, dim: x.ndim and x.size)  # fmt: skip
+        _register(_full, f"arg{_name}", both=_full != f"arg{_name}", takes=lambda x, dim: x.ndim and x.size)
 
 
 @kernel_for("cuda", "sum_to_size")

@@ -23,10 +23,7 @@ _SUMS = {
     "squares": ("A(0)", "A(v) * A(v)", "(a) + (b)", "a"),
 }
 PAIRS = ("argmax", "argmin", "aminmax")  # two results
-_LOGIC = {
-    "any": ("false", "truth(v)", "(a) || (b)", "a"),
-    "all": ("true", "truth(v)", "(a) && (b)", "a"),
-}
+_LOGIC = {"any": ("false", "truth(v)", "(a) || (b)", "a"), "all": ("true", "truth(v)", "(a) && (b)", "a")}
 _LOWEST = {"f": "-inf_of<A>()", "b": "false"}
 _HIGHEST = {"f": "inf_of<A>()", "b": "true"}
 
@@ -100,9 +97,7 @@ def reduction_source(kind: str, name: str, out: str, index: str, kept: int, gone
             )  # fmt: skip
             init, mapped, final = low if kind == "max" else high, "A(v)", "a"
         else:
-            init, mapped, join, final = (
-                _power(float(number)) if what == "normp" else {**_SUMS, **_LOGIC}[kind]
-            )
+            init, mapped, join, final = _power(float(number)) if what == "normp" else {**_SUMS, **_LOGIC}[kind]
             if kind == "mean" and a.startswith("cplx"):
                 final = "cscale(a, Real<A>::type(1) / Real<A>::type(n))"
         lines.append(f"#define INIT {init}")
@@ -147,11 +142,7 @@ __device__ __forceinline__ A join_(A a, A b) {{
 def _both_ends(name: str) -> str:
     """An accumulator of the smallest and the largest; nan before everything."""
     low, high = _limits(name)
-    less, more = (
-        ("a.v && b.v", "a.i || b.i")
-        if name == "bool"
-        else ("bottom<V>(a.v, b.v)", "top<V>(a.i, b.i)")
-    )
+    less, more = ("a.v && b.v", "a.i || b.i") if name == "bool" else ("bottom<V>(a.v, b.v)", "top<V>(a.i, b.i)")
     return f"""#define PAIR 1
 typedef O J;
 typedef Wide<S>::type V;

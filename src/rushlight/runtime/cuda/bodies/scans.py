@@ -53,10 +53,7 @@ def _call(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
     wide = "i64" if whole else "double"
 
     def launch(name: str) -> Launch:
-        return load(
-            "scan.cu", name, STORED=stored, WIDE=wide, RESULT="i64" if whole else stored,
-            PRODUCT=int(product),
-        )  # fmt: skip
+        return load("scan.cu", name, STORED=stored, WIDE=wide, RESULT="i64" if whole else stored, PRODUCT=int(product))
 
     n, inner, result = x.shape[dim], prod(x.shape[dim + 1 :]), Result(1, x.shape, dtype)
     if inner > 1:

@@ -134,10 +134,7 @@ def put(dst: DeviceArray, values: Any, mask: DeviceArray, by: Chosen) -> Any:
     if values.dtype != dst.dtype:
         return NotImplemented
     if by.is_flat and dst._c_contiguous and values.ndim == 1:
-        found, given = (
-            counted(index_rows.apart(mask, dst)),
-            row_major(index_rows.apart(values, dst)),
-        )
+        found, given = (counted(index_rows.apart(mask, dst)), row_major(index_rows.apart(values, dst)))
         if found.total() == given.size:
             unit = index_rows.word(dst.itemsize)[1]
             found.write("spread", dst, given, UNIT=unit)
@@ -147,11 +144,7 @@ def put(dst: DeviceArray, values: Any, mask: DeviceArray, by: Chosen) -> Any:
         cupy.broadcast_to(values, by.shape(0))  # raises where shapes do not fit
         return dst
     if not dst._c_contiguous:
-        return (
-            NotImplemented
-            if len(by.masked) > 1
-            else index_rows.put_strided(dst, at, values, len(by.before))
-        )
+        return NotImplemented if len(by.masked) > 1 else index_rows.put_strided(dst, at, values, len(by.before))
     index_rows.put(dst.reshape(by.shape(prod(by.masked))), at, values, by.rows(at.size))
     return dst
 

@@ -72,9 +72,7 @@ _STAGED = 32 << 10  # bytes of keys that a block puts in order in its shared mem
 _THREADS = 512  # as in sorting.cu
 
 
-def _long(
-    x: DeviceArray, lines: Lines, shape: tuple, first: int, k: int, descending: bool, values: bool
-) -> Any:
+def _long(x: DeviceArray, lines: Lines, shape: tuple, first: int, k: int, descending: bool, values: bool) -> Any:
     """The launches for rows that no block holds, each contiguous."""
     how = (first, k, int(descending))
     if _are_few(lines.n, first + k):
@@ -99,9 +97,7 @@ def _by_digits(dtype: np.dtype, lines: Lines, first: int, k: int, descending: in
     tiles, parts = -(-n // (per * _THREADS)), min(-(-n // 4096), -(-4 * multiprocessors() // rows))
     told, name = (np.uint64, "u64") if n >> 30 else (np.uint32, "unsigned")
     size, held = rows * (digits * 257 + 2 + 512 * tiles), min(2, digits - 1) * rows * n
-    counting = _kernel("count_digits", dtype, COUNT=name).fixed(
-        rows * parts, _THREADS, rows, n, parts
-    )
+    counting = _kernel("count_digits", dtype, COUNT=name).fixed(rows * parts, _THREADS, rows, n, parts)
     moves = [
         _kernel("by_digit", dtype, PER=per, COUNT=name).fixed(
             rows * tiles, _THREADS, rows, n, tiles, digit, first, k, descending
@@ -146,9 +142,7 @@ def _of_few(dtype: np.dtype, lines: Lines, first: int, k: int, descending: int) 
 _calls: dict[tuple, Any] = Bounded(1024)
 
 
-def ordered(
-    x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool = True
-) -> tuple[Any, Any]:
+def ordered(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool = True) -> tuple[Any, Any]:
     """`k` elements of the stable order along `dim`, from `first` on: their values, if wanted, and places."""
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
     if not k or not x.size:
@@ -169,9 +163,7 @@ def ordered(
 
 
 def lines_of(x: DeviceArray, dim: int) -> Lines:
-    return Lines(
-        prod(x.shape[:dim]) * prod(x.shape[dim + 1 :]), x.shape[dim], prod(x.shape[dim + 1 :])
-    )
+    return Lines(prod(x.shape[:dim]) * prod(x.shape[dim + 1 :]), x.shape[dim], prod(x.shape[dim + 1 :]))
 
 
 def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool) -> Any:
@@ -199,9 +191,7 @@ def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, va
         blocks, threads, numbers = -(-lines.rows // rows), min(512, rows * chunk // 2), lines
     else:
         return None
-    return launch.prepared(
-        blocks, threads, results, *numbers, first, k, int(descending), absent=absent
-    )
+    return launch.prepared(blocks, threads, results, *numbers, first, k, int(descending), absent=absent)
 
 
 def middle(x: DeviceArray, shape: tuple[int, ...], ignore_nan: bool) -> Any:
@@ -214,9 +204,7 @@ def middle(x: DeviceArray, shape: tuple[int, ...], ignore_nan: bool) -> Any:
     if call is None:
         threads, launch = _firsts(x.dtype, n, 1, NTH=3 if ignore_nan else 2)
         results = Result(2, shape, x.dtype), Result(1, shape, np.dtype(np.int64))
-        call = _calls[key] = launch.prepared(
-            x.size // n, threads, results, 1, n, n, 0, 1, 0, absent=(3, 4)
-        )
+        call = _calls[key] = launch.prepared(x.size // n, threads, results, 1, n, n, 0, 1, 0, absent=(3, 4))
     return call(x)
 
 

@@ -127,13 +127,7 @@ class DrawStream:
     # -- draws --------------------------------------------------------------------------------
 
     def _draw(
-        self,
-        what: str,
-        shape: Shape,
-        dtype: np.typing.DTypeLike,
-        a: float = 0.0,
-        b: float = 0.0,
-        given: Any = None,
+        self, what: str, shape: Shape, dtype: np.typing.DTypeLike, a: float = 0.0, b: float = 0.0, given: Any = None
     ) -> Any:
         dtype = np.dtype(dtype)
         out = ndarray(_shape(shape), dtype)
@@ -145,15 +139,11 @@ class DrawStream:
             _kernel(what, dtype)(blocks, 256, n, out, self._state, a, b, given)
         return out
 
-    def uniform(
-        self, shape: Shape, dtype: np.typing.DTypeLike, low: float = 0.0, high: float = 1.0
-    ) -> Any:
+    def uniform(self, shape: Shape, dtype: np.typing.DTypeLike, low: float = 0.0, high: float = 1.0) -> Any:
         """Uniform on [low, high)."""
         return self._draw("uniform", shape, dtype, low, high)
 
-    def normal(
-        self, shape: Shape, dtype: np.typing.DTypeLike, mean: float = 0.0, std: float = 1.0
-    ) -> Any:
+    def normal(self, shape: Shape, dtype: np.typing.DTypeLike, mean: float = 0.0, std: float = 1.0) -> Any:
         """Normal numbers."""
         return self._draw("normal", shape, dtype, mean, std)
 
@@ -178,9 +168,7 @@ class DrawStream:
         """Cauchy numbers around `median`."""
         return self._draw("cauchy", shape, dtype, median, sigma)
 
-    def bernoulli(
-        self, p: Any, shape: Shape, dtype: np.typing.DTypeLike, value: float = 1.0
-    ) -> Any:
+    def bernoulli(self, p: Any, shape: Shape, dtype: np.typing.DTypeLike, value: float = 1.0) -> Any:
         """`value` with probability p, else zero; p is a number or an array of probabilities."""
         if p.__class__ is not ndarray:
             return self._draw("bernoulli", shape, dtype, float(p), value)
@@ -266,9 +254,7 @@ class DrawStream:
         g = self.gamma(alpha.astype(np.float64))
         x = (g / g.sum(axis=-1, keepdims=True)).astype(alpha.dtype)
         limits = finfo(from_np(alpha.dtype))
-        return cupy.clip(
-            x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps
-        )
+        return cupy.clip(x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps)
 
 
 def _numbers(
@@ -290,17 +276,14 @@ def _numbers(
     return (lambda x: (launch(x, address), x)[1]) if given else partial(launch, address)
 
 
-def _integers(
-    *, low: int, high: int, size: tuple, dtype: dtype, stream: DrawStream, device: device
-) -> Any:
+def _integers(*, low: int, high: int, size: tuple, dtype: dtype, stream: DrawStream, device: device) -> Any:
     n, span = prod(size), high - low
     if not n or not 0 < span <= 2**64:
         return None
     wrapped = (low + 2**63) % 2**64 - 2**63
     launch = _kernel("integers", dtype.np).prepared(
-        min(-(-n // 512), 4096), 256, (Result(0, tuple(size), dtype.np),), wrapped, span % 2**64,
-        front=(n,), head=2,
-    )  # fmt: skip
+        min(-(-n // 512), 4096), 256, (Result(0, tuple(size), dtype.np),), wrapped, span % 2**64, front=(n,), head=2
+    )
     return partial(launch, stream.address)
 
 

@@ -52,9 +52,7 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
     found = _kernels.get(key)
     if found is None:
         constants = {flag.upper(): int(value) for flag, value in flags}
-        found = _kernels[key] = kernel(
-            text(name), "update", options(char, ARRAYS=arrays, MAXT=room, **constants)
-        )
+        found = _kernels[key] = kernel(text(name), "update", options(char, ARRAYS=arrays, MAXT=room, **constants))
     return found
 
 
@@ -98,9 +96,7 @@ def _brought_together(arrays: list[Any], n: int) -> tuple[list[Any], list[tuple[
     if _can_lay_out(arrays, n):
         return _laid_out(arrays, n) or [], []
     char = arrays[0].dtype.char
-    if char not in NUMBERS or any(
-        a.dtype.char != char or a.shape != arrays[i % n].shape for i, a in enumerate(arrays)
-    ):
+    if char not in NUMBERS or any(a.dtype.char != char or a.shape != arrays[i % n].shape for i, a in enumerate(arrays)):
         return None
     back = []
     memory = Counter([id(a.data.mem) for a in arrays])
@@ -152,9 +148,7 @@ class _Live:
         # From pageable memory: the driver copies these bytes aside before the call returns.
         values = np.zeros(self.device.shape)
         values[..., : self.host.shape[-1]] = self.host
-        self.device.data.copy_from_host_async(
-            values.ctypes.data, values.nbytes, cupy.cuda.get_current_stream()
-        )
+        self.device.data.copy_from_host_async(values.ctypes.data, values.nbytes, cupy.cuda.get_current_stream())
         self.sent = now  # not before: a copy that failed is made again
 
 
@@ -229,14 +223,10 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             values += [a.data.ptr for a in held[start : start + count]]
             values += fill
         sizes = [a.size for a in held[first : first + count]]
-        pieces = sum(
-            [-(-size // 1024) for size in sizes]
-        )  # numbers that a block takes in one turn or in two
+        pieces = sum([-(-size // 1024) for size in sizes])  # numbers that a block takes in one turn or in two
         across = max(1, -(-min(pieces, _BLOCKS) // count))
         launch = _launch(name, char, states, room, options_)
-        at, row = (
-            (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
-        )
+        at, row = (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
         values += [*sizes, *fill, *given, at, row]
         calls.append(partial(launch, (across, count, 1), 256, *values))
         if live is None:

@@ -60,10 +60,7 @@ RULES: dict[str, tuple[str, str]] = {
         }}
         p -= (A)lr * step;""",
     ),
-    "adagrad_update": (
-        "lr decay eps",
-        f"{_DECAY} a += g * g; p -= (A)lr * g / (root(a) + (A)eps);",
-    ),
+    "adagrad_update": ("lr decay eps", f"{_DECAY} a += g * g; p -= (A)lr * g / (root(a) + (A)eps);"),
     "adadelta_update": (
         "lr decay rho eps",
         f"""{_DECAY}
@@ -86,10 +83,7 @@ RULES: dict[str, tuple[str, str]] = {
         "eta decay shrink mu",
         f"{_DECAY} p *= (A)shrink; p -= (A)eta * g; a = mu == 1 ? p : a + (A)mu * (p - a);",
     ),
-    "muon_momentum_update": (
-        "momentum",
-        "a = toward(a, g, 1 - momentum); p = NESTEROV ? toward(g, a, momentum) : a;",
-    ),
+    "muon_momentum_update": ("momentum", "a = toward(a, g, 1 - momentum); p = NESTEROV ? toward(g, a, momentum) : a;"),
     "muon_update": ("lr decay", "p *= (A)(1 - lr * decay); p -= (A)lr * g;"),
 }
 

@@ -41,9 +41,7 @@ def arch() -> str:
     return f"sm_{cupy.cuda.Device().compute_capability}"
 
 
-heard: Callable[[Path], None] | None = (
-    None  # is told of every kernel that is asked for, by its path
-)
+heard: Callable[[Path], None] | None = None  # is told of every kernel that is asked for, by its path
 _under_way: dict[Path, Future[bytes]] = {}  # what some thread compiles now
 
 

@@ -20,9 +20,7 @@ class Expression:
 
     __slots__ = ("attr_names", "attrs", "inputs", "main", "out", "text")
 
-    def __init__(
-        self, inputs: str, attrs: str = "", out: str = "same", main: int = 0, **text: str
-    ) -> None:
+    def __init__(self, inputs: str, attrs: str = "", out: str = "same", main: int = 0, **text: str) -> None:
         self.inputs = tuple(inputs.split())
         self.attrs = tuple(attrs.split())
         self.attr_names = tuple([a.partition(":")[0] for a in self.attrs])
@@ -34,9 +32,7 @@ class Expression:
 _printed: dict[tuple[Any, ...], Expression] = Bounded(4096)
 
 
-def printed(
-    point: Point, operands: Sequence[Any] = (), attrs: Mapping[str, Any] | None = None
-) -> Expression:
+def printed(point: Point, operands: Sequence[Any] = (), attrs: Mapping[str, Any] | None = None) -> Expression:
     """A record in CUDA, for a call with these operands and attributes."""
     given = attrs or {}
     missing, choice = point.missing(operands, given), point.choice(given)

@@ -113,12 +113,7 @@ def width(dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> int:
 
 
 def flat_source(
-    name: str | Expression,
-    dtypes: tuple[str, ...],
-    ways: tuple[str, ...],
-    out: str,
-    vector: int,
-    index: str,
+    name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str, vector: int, index: str
 ) -> str:
     """Operands that lie in memory alike: one loop, `vector` elements at a time."""
     params, args = _parameters(name, dtypes, ways, out)
@@ -159,9 +154,7 @@ def flat_source(
     return "\n".join(body)
 
 
-def summed_source(
-    name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], vector: int
-) -> str:
+def summed_source(name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], vector: int) -> str:
     """Rows of n numbers, `vector` of them at a time, and the sums of the result over parts of the rows, as it is stored.
 
     A block has 32 packs of columns, and 8 warps that take rows in turn. Sums are in an order that the grid decides.
@@ -269,9 +262,7 @@ def _walk(names: list[str], dims: int) -> list[str]:
     lines = []
     for d in range(dims - 1, -1, -1):
         if d:
-            lines.append(
-                f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];"
-            )
+            lines.append(f"        {{ const I q = rest / (I)g.size[{d}], r = rest - q * (I)g.size[{d}];")
             lines.append("          rest = q;")
         else:
             lines.append("        { const I r = rest;")

@@ -14,9 +14,7 @@ _collapsed: dict[tuple, tuple] = Bounded(4096)
 _FITS = 2**31 - 1
 
 
-def collapse(
-    shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]
-) -> tuple[list, list, bool]:
+def collapse(shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]) -> tuple[list, list, bool]:
     """Sizes, the strides of all operands in elements (`out` first), and whether 32 bits hold them.
 
     Arrays broadcast to `shape`. Dims of size 1 fall away; neighbours that every operand walks as
@@ -37,9 +35,7 @@ def _element_strides(a: DeviceArray, shape: tuple[int, ...]) -> list[int]:
     return steps
 
 
-def _collapse(
-    shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]
-) -> tuple[list, list, bool]:
+def _collapse(shape: tuple[int, ...], out: DeviceArray, arrays: list[Any]) -> tuple[list, list, bool]:
     rows = [_element_strides(a, shape) for a in (out, *arrays)]
     order = [d for d in range(len(shape)) if shape[d] != 1]
     order.sort(key=lambda d: (-abs(rows[0][d]), d))

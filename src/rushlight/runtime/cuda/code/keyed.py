@@ -77,15 +77,10 @@ def _keyed(
 
     def call(*arrays: Any, **attrs: Any) -> Any:
         if all(
-            a is None or a.__class__ is cupy.ndarray or (numbers and a.__class__ in (int, float))
-            for a in arrays
-        ) and not (
-            here is not None and arrays and arrays[0] is not None and here.in_place is arrays[0]
-        ):
+            a is None or a.__class__ is cupy.ndarray or (numbers and a.__class__ in (int, float)) for a in arrays
+        ) and not (here is not None and arrays and arrays[0] is not None and here.in_place is arrays[0]):
             kinds = [
-                (a.shape, a.strides, a.dtype, a.data.ptr & 15 == 0)
-                if a.__class__ is cupy.ndarray
-                else a.__class__
+                (a.shape, a.strides, a.dtype, a.data.ptr & 15 == 0) if a.__class__ is cupy.ndarray else a.__class__
                 for a in arrays
             ]
             values = [(name, _told(value, numbers)) for name, value in attrs.items()]

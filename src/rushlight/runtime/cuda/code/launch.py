@@ -26,9 +26,7 @@ except ImportError:  # not built: launches are packed and made in Python
     pass
 
 
-def _are_again(
-    arrays: Sequence[Any], first: int, n: int, references: tuple, orders: tuple, dtype: np.dtype
-) -> bool:
+def _are_again(arrays: Sequence[Any], first: int, n: int, references: tuple, orders: tuple, dtype: np.dtype) -> bool:
     given = arrays[first:]
     if len(given) != len(references) + n:
         return False
@@ -83,9 +81,7 @@ def launch_in_c(pretend: bool = False) -> bool:
     """Let prepared launches go through the C extension; False where it cannot be used."""
     global _in_c
     found = _native is not None and hasattr(cupy.ndarray, "_init")
-    _in_c = found and _native.setup(
-        current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
-    )
+    _in_c = found and _native.setup(current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend)
     if _in_c:
         _native.learn_header(_probes())
     devices.known.keepers.pop(cupy.ndarray, None)
@@ -99,9 +95,7 @@ def launch_in_c(pretend: bool = False) -> bool:
 def _probes() -> tuple:
     """Arrays over no memory that differ in all that a launch looks at: from them C learns how arrays lie."""
     made = []
-    kinds = (
-        ((3, 5, 7), "f", None), ((2, 9), "d", (8, 16)), ((11,), "h", (6,)), ((4, 1, 6, 2), "i", (96, 80, 16, 8)),
-    )  # fmt: skip
+    kinds = (((3, 5, 7), "f", None), ((2, 9), "d", (8, 16)), ((11,), "h", (6,)), ((4, 1, 6, 2), "i", (96, 80, 16, 8)))
     for i, (shape, char, strides) in enumerate(kinds):
         memory = cupy.cuda.UnownedMemory(0x7A5000 + 0x1000 * i, 4096, None, 0)
         at = cupy.cuda.MemoryPointer(memory, 512 * (i + 1))
@@ -175,10 +169,7 @@ class Launch:
     returns, so buffers are reused. `go` is the launch over one dim of numbers alone as a plain function.
     """
 
-    __slots__ = (
-        "count", "formats", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size",
-        "waits",
-    )  # fmt: skip
+    __slots__ = ("count", "formats", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size", "waits")
 
     def __init__(self, kernel: Any, formats: tuple[str, ...], waits: bool = False) -> None:
         self.function = kernel.ptr
@@ -209,9 +200,7 @@ class Launch:
 
     def __call__(self, grid: Any, block: Any, *given: Any, shared: int = 0) -> None:
         """Launch, with so many bytes of dynamic shared memory."""
-        values = tuple(
-            [a.data.ptr if a.__class__ is _ndarray else 0 if a is None else a for a in given]
-        )
+        values = tuple([a.data.ptr if a.__class__ is _ndarray else 0 if a is None else a for a in given])
         if grid.__class__ is int and not shared:
             self.go(grid, block, *values)
             return
@@ -244,9 +233,7 @@ class Launch:
         if not self.waits or self.count > _MOST_PARAMETERS or self.size > _MOST_BYTES:
             return False
         image = self.layout.pack(*values)
-        _native.Call(
-            self.function, grid, block, shared, 0, image, self.offsets, (), (), self.kernel, True
-        )()
+        _native.Call(self.function, grid, block, shared, 0, image, self.offsets, (), (), self.kernel, True)()
         return True
 
     def allow(self, shared: int) -> None:
@@ -260,12 +247,7 @@ class Launch:
         return next(i for i, entry in enumerate(rest) if entry != "P")
 
     def fixed(
-        self,
-        grid: Any,
-        block: Any,
-        *constants: int | float,
-        head: int | None = None,
-        shared: int = 0,
+        self, grid: Any, block: Any, *constants: int | float, head: int | None = None, shared: int = 0
     ) -> Callable[..., None]:
         """A launch where only the first `head` parameters are still to come, all addresses if not said: arrays or addresses."""
         grid, block, head = _three(grid), _three(block), self.pointers() if head is None else head
@@ -298,9 +280,7 @@ class Launch:
             bits = sum([1 << there.index(i) for i in aligned])
             made = tuple([r._replace(at=k).described() for k, r in enumerate(results)])
             kinds = "P" * len(made) + "".join([kind for _, kind in given])
-            return self._in_c(
-                grid, block, shared, front, head, bits, made, constants, there, kinds, each
-            )
+            return self._in_c(grid, block, shared, front, head, bits, made, constants, there, kinds, each)
         go = _packing(self, grid, block, shared, front, head, constants)
         return _making(go, head, results, aligned, given)
 
@@ -318,17 +298,14 @@ class Launch:
             self.kernel, self.waits, None, kinds, each,
         )  # fmt: skip
 
-    def with_places(
-        self, grid: Any, block: Any, places: tuple[int, ...], *values: int | float
-    ) -> Any:
+    def with_places(self, grid: Any, block: Any, places: tuple[int, ...], *values: int | float) -> Any:
         """A launch in C with all values packed but the addresses at certain bytes; else None."""
         if not _in_c:
             return None
         image = self.layout.pack(*values)
         return _native.Call(
-            self.function, _three(grid), _three(block), 0, 0, image, self.offsets, places, (),
-            self.kernel, self.waits,
-        )  # fmt: skip
+            self.function, _three(grid), _three(block), 0, 0, image, self.offsets, places, (), self.kernel, self.waits
+        )
 
 
 def _three(size: Any) -> tuple[int, int, int]:
@@ -345,15 +322,12 @@ def in_place_of_a_kernel(described: tuple, results: tuple[Result, ...]) -> Any:
         return None
     made = tuple([r.described() for r in results])
     places = (0, 8, 16, 24)
-    return _native.Call(
-        0, (1, 1, 1), (1, 1, 1), 0, 0, bytes(32), (0,), places, made, None, False, described
-    )
+    return _native.Call(0, (1, 1, 1), (1, 1, 1), 0, 0, bytes(32), (0,), places, made, None, False, described)
 
 
 def _packing(
-    launch: Launch, grid: tuple, block: tuple, shared: int, front: tuple, head: int,
-    constants: tuple,
-) -> Callable[..., None]:  # fmt: skip
+    launch: Launch, grid: tuple, block: tuple, shared: int, front: tuple, head: int, constants: tuple
+) -> Callable[..., None]:
     """`fixed` in Python: addresses and numbers are packed between constants."""
     address, new_room, pack = launch.function, launch.room, launch.pack
     free: list[Any] = []
@@ -407,9 +381,7 @@ def _making(
     return call
 
 
-def empty(
-    shape: tuple[int, ...], dtype: np.typing.DTypeLike, strides: tuple[int, ...] | None = None
-) -> Any:
+def empty(shape: tuple[int, ...], dtype: np.typing.DTypeLike, strides: tuple[int, ...] | None = None) -> Any:
     """A new array; with strides, gapless memory in that order."""
     if strides is None:
         return cupy.ndarray(shape, dtype)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from math import prod
 
-_LETTERS = {
-    "int": "i", "unsigned": "I", "float": "f", "double": "d", "long long": "q", "unsigned long long": "Q",
-}  # fmt: skip
+_LETTERS = {"int": "i", "unsigned": "I", "float": "f", "double": "d", "long long": "q", "unsigned long long": "Q"}
 # KERNEL(name)(, BOUNDED_KERNEL(name, ...)( or __global__ void name(, with what stands between the last brackets.
 _OPENED = re.compile(
     r"(?:KERNEL\(\s*([\w#]+)\s*(?:,[^()]*(?:\([^()]*\)[^()]*)*)?\)"

@@ -19,12 +19,7 @@ from .room import COUNTERS as COUNTERS
 from .room import PARTIALS as PARTIALS
 
 # dtype.char -> (type in memory, type computed with); "E" is ml_dtypes' bfloat16.
-NUMBERS = {
-    "f": ("float", "float"),
-    "d": ("double", "double"),
-    "e": ("half_t", "float"),
-    "E": ("bf16_t", "float"),
-}
+NUMBERS = {"f": ("float", "float"), "d": ("double", "double"), "e": ("half_t", "float"), "E": ("bf16_t", "float")}
 
 
 # dtype.char -> type in memory: of classes, and of places in an array.

@@ -114,12 +114,7 @@ class _Value:
     __sub__, __rsub__ = _operator("-"), _operator("-", True)
     __mul__, __rmul__ = _operator("*"), _operator("*", True)
     __truediv__, __rtruediv__ = _operator("/"), _operator("/", True)
-    __lt__, __le__, __gt__, __ge__ = (
-        _operator("<"),
-        _operator("<="),
-        _operator(">"),
-        _operator(">="),
-    )
+    __lt__, __le__, __gt__, __ge__ = (_operator("<"), _operator("<="), _operator(">"), _operator(">="))
     __eq__, __ne__ = _operator("=="), _operator("!=")
     __and__, __or__ = _operator("&&"), _operator("||")
     __hash__ = object.__hash__
@@ -133,20 +128,12 @@ class _Value:
         raise _Untold
 
     def __neg__(self) -> _Value:
-        return (
-            self.sure(-self.known)
-            if self.known is not None
-            else self.said(self.dtype, f"-{self.text}")
-        )
+        return self.sure(-self.known) if self.known is not None else self.said(self.dtype, f"-{self.text}")
 
     def __invert__(self) -> _Value:
         if self.dtype.kind != "b":
             raise _Untold
-        return (
-            self.sure(not self.known)
-            if self.known is not None
-            else self.said(self.dtype, f"!{self.text}")
-        )
+        return self.sure(not self.known) if self.known is not None else self.said(self.dtype, f"!{self.text}")
 
     def __pow__(self, power: Any) -> _Value:
         x, y = self.beside(power)
@@ -170,8 +157,7 @@ class _Value:
             return x.sure(x.known % y.known)
         rest = x.said(x.dtype, f"fmod({x.text}, {y.text})")
         return x.said(
-            x.dtype,
-            f"{rest.text} != 0 && ({rest.text} < 0) != ({y.text} < 0) ? {rest.text} + {y.text} : {rest.text}",
+            x.dtype, f"{rest.text} != 0 && ({rest.text} < 0) != ({y.text} < 0) ? {rest.text} + {y.text} : {rest.text}"
         )
 
 
@@ -274,9 +260,7 @@ class _Functions:
 _IN_C = frozenset({"rint", *dir(math)} - {"degrees", "radians"})
 
 
-def _expression(
-    body: Callable[..., Any], operands: tuple, attrs: Mapping[str, Any]
-) -> Expression | None:
+def _expression(body: Callable[..., Any], operands: tuple, attrs: Mapping[str, Any]) -> Expression | None:
     """What a body does with operands of one floating dtype; None where that cannot be written down."""
     dtypes = {a.dtype for a in operands if a.__class__ is cupy.ndarray}
     if len(dtypes) != 1 or not from_np(dtype := dtypes.pop()).is_floating_point:
@@ -299,10 +283,7 @@ def in_one_kernel(body: Callable[..., Any]) -> Callable[..., Any]:
     known: dict[tuple, Expression | None] = Bounded(256)
 
     def expression(operands: tuple, attrs: dict[str, Any]) -> Expression | None:
-        key = (
-            *[getattr(a, "dtype", None) for a in operands],
-            *[(k, repr(v)) for k, v in attrs.items()],
-        )
+        key = (*[getattr(a, "dtype", None) for a in operands], *[(k, repr(v)) for k, v in attrs.items()])
         if key not in known:
             known[key] = _expression(body, operands, attrs)
         return known[key]
@@ -312,11 +293,7 @@ def in_one_kernel(body: Callable[..., Any]) -> Callable[..., Any]:
         return NotImplemented if e is None else compute(e, operands)
 
     def prepare(*operands: Any, **attrs: Any) -> Any:
-        e = (
-            None
-            if None in [a if a is None else 0 for a in operands]
-            else expression(operands, attrs)
-        )
+        e = None if None in [a if a is None else 0 for a in operands] else expression(operands, attrs)
         return None if e is None else prepared(e, operands)
 
     return keyed(call, prepare)

@@ -64,11 +64,7 @@ def usual() -> list[Kernel]:
     """The list, those that most networks asked for first."""
     literals, asked = json.loads(lzma.decompress(_FILE.read_bytes()))
     return [
-        Kernel(
-            whole([literals[i] for i in parts]),
-            tuple([literals[i] for i in options]),
-            frozenset(networks),
-        )
+        Kernel(whole([literals[i] for i in parts]), tuple([literals[i] for i in options]), frozenset(networks))
         for parts, options, networks in asked
     ]
 
@@ -80,14 +76,7 @@ def packed(asked: Iterable[Kernel]) -> bytes:
     def number(text: str) -> int:
         return literals.setdefault(text, len(literals))
 
-    rows = [
-        (
-            [number(p) for p in parts_of(k.text)],
-            [number(o) for o in k.options],
-            sorted(k.networks),
-        )
-        for k in asked
-    ]
+    rows = [([number(p) for p in parts_of(k.text)], [number(o) for o in k.options], sorted(k.networks)) for k in asked]
     return lzma.compress(json.dumps([list(literals), rows]).encode(), preset=9)
 
 
@@ -107,7 +96,7 @@ def shipped(arch: str) -> dict[str, bytes]:
     """Machine code that came with the package: for an architecture, or for the first one of its generation."""
     for name in (arch, f"{arch[:-1]}0"):
         try:
-            head, _, rest = lzma.decompress(_FILE.with_name(f"usual-{name}.xz").read_bytes()).partition(b"\n")  # fmt: skip
+            head, _, rest = lzma.decompress(_FILE.with_name(f"usual-{name}.xz").read_bytes()).partition(b"\n")
         except (OSError, lzma.LZMAError):
             continue
         found, at = {}, 0
@@ -124,9 +113,7 @@ class Work:
     What the program asks for meanwhile tells which networks it is like, and their kernels come first.
     """
 
-    def __init__(
-        self, compiler: Any, arch: str, threads: int, told: Callable[[int, int], None] | None = None
-    ) -> None:
+    def __init__(self, compiler: Any, arch: str, threads: int, told: Callable[[int, int], None] | None = None) -> None:
         self._compiler, self.told = compiler, told  # compile.py
         self.made = self.done = self.count = 0
         self.stopped = False

@@ -27,12 +27,9 @@ _MOST_BLOCKS = 2**22
 class VariantPlan:
     """An expression for operands of given dtypes and ways; its kernels are made when needed."""
 
-    __slots__ = ("dtypes", "flats", "name", "numbers", "out", "out_name", "per_block",
-                 "strided", "vector", "ways")  # fmt: skip
+    __slots__ = ("dtypes", "flats", "name", "numbers", "out", "out_name", "per_block", "strided", "vector", "ways")
 
-    def __init__(
-        self, name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str
-    ) -> None:
+    def __init__(self, name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> None:
         self.name, self.dtypes, self.ways, self.out_name = name, dtypes, ways, out
         self.out = by_name(out).np
         self.vector = codegen.width(dtypes, ways, out)
@@ -44,9 +41,7 @@ class VariantPlan:
     def flat(self, vector: int, index: str) -> Launch:
         found = self.flats.get((vector, index))
         if found is None:
-            text = codegen.flat_source(
-                self.name, self.dtypes, self.ways, self.out_name, vector, index
-            )
+            text = codegen.flat_source(self.name, self.dtypes, self.ways, self.out_name, vector, index)
             found = self.flats[vector, index] = kernel(text, "k")
         return found
 
@@ -54,9 +49,7 @@ class VariantPlan:
         key = (dims, index, vector, inner)
         found = self.strided.get(key)
         if found is None:
-            text = codegen.strided_source(
-                self.name, self.dtypes, self.ways, self.out_name, dims, index, vector, inner
-            )
+            text = codegen.strided_source(self.name, self.dtypes, self.ways, self.out_name, dims, index, vector, inner)
             found = self.strided[key] = kernel(text, "k")
         return found
 
@@ -124,11 +117,7 @@ _ready: dict[tuple, _Ready | None] = Bounded(16384)
 
 
 def compute(
-    name: str | Expression,
-    operands: tuple,
-    attrs: tuple = (),
-    out: DeviceArray | None = None,
-    to: str | None = None,
+    name: str | Expression, operands: tuple, attrs: tuple = (), out: DeviceArray | None = None, to: str | None = None
 ) -> Any:
     """An expression over arrays and Python numbers, into `out` where given; NotImplemented if unknown.
 
@@ -162,9 +151,7 @@ def compute(
             return got if out is None else out
     if out is None:
         order = ready.order
-        out = ndarray(ready.shape, ready.out) if order is None else allocate(
-            ready.shape, ready.out, order
-        )  # fmt: skip
+        out = ndarray(ready.shape, ready.out) if order is None else allocate(ready.shape, ready.out, order)
     if ready.n:
         _launch(ready, operands, attrs, out)
     return out
@@ -185,9 +172,7 @@ def prepared_with(name: str | Expression, operands: tuple, attrs: Mapping[str, A
     return _wherever(ready, False, operands, _taken(name, operands, left, attrs))
 
 
-def _taken(
-    name: str | Expression, operands: tuple, left: list[int], attrs: Mapping[str, Any]
-) -> tuple[int, ...]:
+def _taken(name: str | Expression, operands: tuple, left: list[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
     """Which parameter each operand and attribute of a call is, -1 for none."""
     order = {attr: k for k, attr in enumerate(named(name).attr_names)}
     at = [left.index(i) if i in left else -1 for i in range(len(operands))]
@@ -246,9 +231,7 @@ def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> N
     launch.go(blocks, THREADS, units, *values, *tail)
 
 
-def _prepare(
-    name: str | Expression, operands: tuple, out: DeviceArray | None, to: str | None
-) -> _Ready | None:
+def _prepare(name: str | Expression, operands: tuple, out: DeviceArray | None, to: str | None) -> _Ready | None:
     e = named(name)
     arrays = [a for a in operands if a.__class__ is ndarray]
     shape = np.broadcast_shapes(*[a.shape for a in arrays]) if out is None else out.shape
@@ -293,9 +276,7 @@ def _packed(r: _Ready, given: bool, at: tuple[int, ...] | None = None) -> Any:
     """
     results = () if given else (Result(0, r.shape, r.out, r.strides),)
     aligned: tuple[int, ...] = ()
-    if (
-        r.slow is not None
-    ):  # a result of its own is aligned; one that is given may be a window of something
+    if r.slow is not None:  # a result of its own is aligned; one that is given may be a window of something
         aligned = (0, *r.aligned) if given else r.aligned
     operands = len(r.arrays) + len(r.numbers)
     places = [0] * operands  # of operands among the parameters: arrays stand before numbers

@@ -69,9 +69,7 @@ class Product(NamedTuple):
 class ProductPlan:
     """Descriptors and the chosen algorithm of one product; the addresses are kept as numbers."""
 
-    __slots__ = (
-        "desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "alignment", "room",
-    )  # fmt: skip
+    __slots__ = ("desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "alignment", "room")
 
     desc: int
     a: int
@@ -162,9 +160,7 @@ class CublasLt:
         known: Any = self.workspaces.get(stream)
         return found.ptr if found is known else found
 
-    def launch(
-        self, plan: ProductPlan, a: int, b: int, out: int, bias: int = 0, memory: Any = None
-    ) -> None:
+    def launch(self, plan: ProductPlan, a: int, b: int, out: int, bias: int = 0, memory: Any = None) -> None:
         """Run a plan, in its stream's workspace or another memory."""
         if bias != plan.bias:
             self._bias.value = bias
@@ -201,8 +197,7 @@ class CublasLt:
         keep: list[Any] = []
         desc = c_void_p()
         self.check(
-            self.lib.cublasLtMatmulDescCreate(ctypes.byref(desc), what.compute, scale),
-            "cublasLtMatmulDescCreate",
+            self.lib.cublasLtMatmulDescCreate(ctypes.byref(desc), what.compute, scale), "cublasLtMatmulDescCreate"
         )
         plan.desc = desc.value or 0
         self._attribute(plan, _TRANS_A, c_int32(what.a.turned))
@@ -239,10 +234,7 @@ class CublasLt:
             "cublasLtMatrixLayoutCreate",
         )
         if batch > 1:
-            for which, value in (
-                (_BATCH_COUNT, c_int32(batch)),
-                (_BATCH_OFFSET, c_int64(m.batch_step)),
-            ):
+            for which, value in ((_BATCH_COUNT, c_int32(batch)), (_BATCH_OFFSET, c_int64(m.batch_step))):
                 size = c_size_t(ctypes.sizeof(value))
                 self.lib.cublasLtMatrixLayoutSetAttribute(made, which, ctypes.byref(value), size)
         return made.value or 0
@@ -252,12 +244,7 @@ class CublasLt:
         results, count = (ctypes.c_byte * (_RESULT * most))(), c_int()
         layouts = [c_void_p(x) for x in (plan.desc, plan.a, plan.b, plan.c, plan.c)]
         status = self.lib.cublasLtMatmulAlgoGetHeuristic(
-            self.handle,
-            *layouts,
-            self._preference(plan.alignment),
-            most,
-            results,
-            ctypes.byref(count),
+            self.handle, *layouts, self._preference(plan.alignment), most, results, ctypes.byref(count)
         )
         plan.keep.append(results)
         start = ctypes.addressof(results)
@@ -273,9 +260,7 @@ class CublasLt:
             settings += [(_PREF_ALIGN + i, c_uint32(alignment)) for i in range(4)]
             for which, value in settings:
                 size = c_size_t(ctypes.sizeof(value))
-                self.lib.cublasLtMatmulPreferenceSetAttribute(
-                    found, which, ctypes.byref(value), size
-                )
+                self.lib.cublasLtMatmulPreferenceSetAttribute(found, which, ctypes.byref(value), size)
         return found
 
     def tune(self, plan: ProductPlan, a: int, b: int, out: int, bias: int) -> None:
@@ -287,9 +272,7 @@ class CublasLt:
         for algo in self._heuristics(plan, _CANDIDATES):
             plan.choose(algo)
             try:
-                times.append(
-                    (milliseconds(lambda: self.launch(plan, a, b, out, bias, memory)), algo)
-                )
+                times.append((milliseconds(lambda: self.launch(plan, a, b, out, bias, memory)), algo))
             except RuntimeError:
                 continue
         plan.choose(min(times)[1] if times else first)

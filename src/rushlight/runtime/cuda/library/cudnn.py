@@ -8,18 +8,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import warnings
-from ctypes import (
-    PYFUNCTYPE,
-    byref,
-    c_char_p,
-    c_float,
-    c_int,
-    c_int64,
-    c_size_t,
-    c_uint,
-    c_ulonglong,
-    c_void_p,
-)
+from ctypes import PYFUNCTYPE, byref, c_char_p, c_float, c_int, c_int64, c_size_t, c_uint, c_ulonglong, c_void_p
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -160,14 +149,10 @@ class CudnnLibrary:
         return box.value or 0
 
 
-def _run_graph(
-    functions: bytes, handle: int, plan: int, uids: bytes, addresses: list[int], workspace: int
-) -> int:
+def _run_graph(functions: bytes, handle: int, plan: int, uids: bytes, addresses: list[int], workspace: int) -> int:
     """What C does where it is not built."""
     kinds: list[list[Any]] = [[_I, _P], [_P, _I, _I, c_int64, _P], [_P], [_P, _P, _P], [_P]]
-    create, put, end, execute, drop = [
-        PYFUNCTYPE(_I, *k)(at) for k, at in zip(kinds, struct.unpack("5P", functions))
-    ]
+    create, put, end, execute, drop = [PYFUNCTYPE(_I, *k)(at) for k, at in zip(kinds, struct.unpack("5P", functions))]
     n, box = len(addresses), c_void_p()
     status = create(16, byref(box))
     if status:

@@ -93,7 +93,7 @@ class _Descriptor:
 
     def whole_of(self, name: int) -> int:
         box, count = c_int64(), c_int64()
-        self.lib.call("cudnnBackendGetAttribute", self.address, name, _INT64, 1, byref(count), byref(box))  # fmt: skip
+        self.lib.call("cudnnBackendGetAttribute", self.address, name, _INT64, 1, byref(count), byref(box))
         return box.value
 
     def numbers_of(self, name: int, kind: int, most: int) -> list[int]:
@@ -105,7 +105,7 @@ class _Descriptor:
         """How many of the descriptors are filled with what the attribute holds."""
         n, count = len(boxes), c_int64()
         addresses = (c_void_p * n)(*[b.address for b in boxes])
-        self.lib.call("cudnnBackendGetAttribute", self.address, name, _DESCRIPTOR, n, byref(count), addresses)  # fmt: skip
+        self.lib.call("cudnnBackendGetAttribute", self.address, name, _DESCRIPTOR, n, byref(count), addresses)
         return min(count.value, n)
 
 
@@ -144,9 +144,8 @@ class Graph:
     # -- tensors ----------------------------------------------------------------------------------
 
     def tensor(
-        self, dims: Sequence[int], strides: Sequence[int], char: str, *, virtual: bool = False,
-        by_value: bool = False,
-    ) -> GraphTensor:  # fmt: skip
+        self, dims: Sequence[int], strides: Sequence[int], char: str, *, virtual: bool = False, by_value: bool = False
+    ) -> GraphTensor:
         """A tensor in memory, unless it is virtual; strides count elements."""
         made = self._new(_TENSOR)
         self._count += 1
@@ -179,7 +178,7 @@ class Graph:
 
     # -- operations -------------------------------------------------------------------------------
 
-    def _described(self, kind: int, name: int, how: _Descriptor, tensors: dict[int, GraphTensor]) -> None:  # fmt: skip
+    def _described(self, kind: int, name: int, how: _Descriptor, tensors: dict[int, GraphTensor]) -> None:
         made = self._new(kind)
         made.points(name, how)
         for attribute, tensor in tensors.items():
@@ -202,7 +201,7 @@ class Graph:
         self._described(_OP_POINTWISE, 750, how.done(), given)
         return to
 
-    def product(self, a: GraphTensor, b: GraphTensor, to: GraphTensor | None = None, *, char: str = "f") -> GraphTensor:  # fmt: skip
+    def product(self, a: GraphTensor, b: GraphTensor, to: GraphTensor | None = None, *, char: str = "f") -> GraphTensor:
         """Products of matrices, the last two dims."""
         how = self._new(_MATMUL)
         how.number(1500, _TYPE, _KINDS[self.wide])
@@ -228,7 +227,7 @@ class Graph:
         self.operations.append(made.done())
         return to
 
-    def drawn(self, seed: GraphTensor, offset: GraphTensor, keep: float, dims: Sequence[int]) -> GraphTensor:  # fmt: skip
+    def drawn(self, seed: GraphTensor, offset: GraphTensor, keep: float, dims: Sequence[int]) -> GraphTensor:
         """Ones with the probability `keep`, and zeros."""
         how = self._new(_RNG)
         how.number(2300, _DISTRIBUTION, 0)  # Bernoulli's
@@ -277,7 +276,7 @@ class CudnnPlan:
 
     def __init__(
         self, graph: Graph, tensors: Sequence[GraphTensor], unwanted: Iterable[int] = (), untuned: Any = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.graph, self.lib = graph, graph.lib
         self.untuned = untuned  # what is still to be measured, if anything
         self.chosen: ChosenPlan | None = None

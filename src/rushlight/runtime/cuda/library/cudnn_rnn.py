@@ -42,9 +42,7 @@ class _Descriptors:
         made = self.new("Tensor")
         steps = [prod(dims[i + 1 :]) for i in range(len(dims))]
         box = c_int * len(dims)
-        self.lib.call(
-            "cudnnSetTensorNdDescriptor", made, TYPES[char], len(dims), box(*dims), box(*steps)
-        )
+        self.lib.call("cudnnSetTensorNdDescriptor", made, TYPES[char], len(dims), box(*dims), box(*steps))
         return made
 
     def __del__(self) -> None:
@@ -58,13 +56,7 @@ class Stack(_Descriptors):
     """A stack of layers under one algorithm: its descriptor and the place of each weight."""
 
     def __init__(
-        self,
-        lib: CudnnLibrary,
-        what: Recurrence,
-        char: str,
-        tf32: bool,
-        algorithm: int,
-        packed: bool,
+        self, lib: CudnnLibrary, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
     ) -> None:
         super().__init__(lib)
         self.what, self.char = what, char
@@ -118,9 +110,7 @@ class Stack(_Descriptors):
                 parts(cell, 2 * gates, 1, 0)
         return tuple(found)
 
-    def _part(
-        self, space: Any, cell: int, number: int, descriptors: tuple[int, int], which: int
-    ) -> tuple[int, int]:
+    def _part(self, space: Any, cell: int, number: int, descriptors: tuple[int, int], which: int) -> tuple[int, int]:
         """The offset in bytes and the size of one gate's matrix (or its bias, for `which` 1)."""
         start = space.data.ptr
         places = (c_void_p(), c_void_p())
@@ -133,10 +123,7 @@ class Stack(_Descriptors):
             raise CudnnRefused(f"cell {cell} has no weight {number}")
         kind, count, box = c_int(), c_int(), c_int * 3
         dims, steps = box(), box()
-        self.lib.call(
-            "cudnnGetTensorNdDescriptor", descriptors[which], 3, byref(kind), byref(count), dims,
-            steps,
-        )  # fmt: skip
+        self.lib.call("cudnnGetTensorNdDescriptor", descriptors[which], 3, byref(kind), byref(count), dims, steps)
         return place - start, prod(dims)
 
 
@@ -156,9 +143,8 @@ class RnnCall(_Descriptors):
         self.x, self.y = self.new("RNNData"), self.new("RNNData")
         for made, width in ((self.x, what.width), (self.y, what.out * what.directions)):
             self.lib.call(
-                "cudnnSetRNNDataDescriptor", made, TYPES[char], layout, steps, batch, width,
-                lengths, byref(fill),
-            )  # fmt: skip
+                "cudnnSetRNNDataDescriptor", made, TYPES[char], layout, steps, batch, width, lengths, byref(fill)
+            )
         self.h = self.tensor(char, (cells, batch, what.out))
         self.c = self.tensor(char, (cells, batch, what.hidden))
         work, reserve = c_size_t(), c_size_t()
@@ -170,9 +156,7 @@ class RnnCall(_Descriptors):
 
     def _spaces(self, w: DeviceArray, work: DeviceArray, reserve: DeviceArray) -> tuple:
         """The six arguments that say where memory is and how large."""
-        return (
-            self.stack.weight_bytes, _at(w), self.work, _at(work), reserve.size, _at(reserve)
-        )  # fmt: skip
+        return (self.stack.weight_bytes, _at(w), self.work, _at(work), reserve.size, _at(reserve))
 
     def forward(
         self,
@@ -237,9 +221,7 @@ def _go(lib: CudnnLibrary, name: str, *arguments: Any) -> None:
 
 
 @lru_cache(KEPT)
-def _stack(
-    device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
-) -> Stack:
+def _stack(device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool) -> Stack:
     lib = library()
     assert lib is not None  # `choose.way` asked before
     with lib.lock:
@@ -248,9 +230,8 @@ def _stack(
 
 @lru_cache(KEPT)
 def call_of(
-    device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, sizes: tuple,
-    training: bool,
-) -> RnnCall:  # fmt: skip
+    device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, sizes: tuple, training: bool
+) -> RnnCall:
     stack = _stack(device, what, char, tf32, algorithm, sizes[-1] != sizes[0])
     with stack.lib.lock:
         return runnable(RnnCall(stack, sizes, training))

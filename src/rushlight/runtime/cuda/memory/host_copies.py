@@ -23,9 +23,7 @@ _in_flight: deque[tuple[Any, Any]] = deque()
 
 # Page-locked buffers that batches of traced loops pass through.
 rings = Rings(lambda *what: pinned_empty(*what), lambda: new_event(False, False))
-landings = Landings(
-    allocate, lambda: new_event(False, False), new_stream, lambda *what: runtime.memcpyAsync(*what)
-)
+landings = Landings(allocate, lambda: new_event(False, False), new_stream, lambda *what: runtime.memcpyAsync(*what))
 
 
 def _address(a: np.ndarray) -> int:

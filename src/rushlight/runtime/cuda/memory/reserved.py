@@ -21,11 +21,7 @@ from ..code.held import outside_captures
 
 LEAST = 2 << 20  # bytes: memory is put behind addresses in pieces of this size
 _ALIGNED = 512  # bytes, as CuPy's pool aligns arrays
-_ON_DEVICE, _PINNED, _READ_WRITE = (
-    1,
-    1,
-    3,
-)  # CU_MEM_LOCATION_TYPE_, CU_MEM_ALLOCATION_TYPE_, CU_MEM_ACCESS_FLAGS_
+_ON_DEVICE, _PINNED, _READ_WRITE = (1, 1, 3)  # CU_MEM_LOCATION_TYPE_, CU_MEM_ALLOCATION_TYPE_, CU_MEM_ACCESS_FLAGS_
 
 
 class _Location(ctypes.Structure):
@@ -135,9 +131,7 @@ class Chunks:
         self.memory: Any = None
         self.at = 0
 
-    def array(
-        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], nbytes: int
-    ) -> Any:
+    def array(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], nbytes: int) -> Any:
         """An array that has an address and no memory."""
         size = -(-nbytes // _ALIGNED) * _ALIGNED
         if self.memory is None or self.at + size > self.memory.size:

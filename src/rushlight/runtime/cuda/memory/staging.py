@@ -76,16 +76,12 @@ class Landings:
     Not to their own memory at once: who had that before may still be at work in the program's stream.
     """
 
-    def __init__(
-        self, allocate: Callable, mark: Callable, new_stream: Callable, copy: Callable
-    ) -> None:
+    def __init__(self, allocate: Callable, mark: Callable, new_stream: Callable, copy: Callable) -> None:
         self.allocate, self.mark, self.new_stream, self.copy = allocate, mark, new_stream, copy
         self.senders: dict[int, Any] = {}  # by GPU
         self.found: dict[tuple[int, int], _Landing] = {}  # by GPU and the buffer that fills it
 
-    def send(
-        self, index: int, buffer: np.ndarray, to: int, nbytes: int, mark: Any, stream: Any
-    ) -> None:
+    def send(self, index: int, buffer: np.ndarray, to: int, nbytes: int, mark: Any, stream: Any) -> None:
         """Copy a buffer to GPU `index` now, and to the address `to` when `stream` comes to it."""
         source = buffer.__array_interface__["data"][0]
         sender = self.senders.get(index)

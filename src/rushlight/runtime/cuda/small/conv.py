@@ -84,13 +84,7 @@ class Forward:
             aligned=(0,) if self.source == DENSE else (),
         )  # fmt: skip
 
-    def __call__(
-        self,
-        x: DeviceArray,
-        w: DeviceArray,
-        b: DeviceArray | None,
-        places: DeviceArray | None = None,
-    ) -> Any:
+    def __call__(self, x: DeviceArray, w: DeviceArray, b: DeviceArray | None, places: DeviceArray | None = None) -> Any:
         rest = () if self.pooled else (None,)
         out = self.go(x, places, w, b, *rest)
         return self.go(x.copy(), places, w, b, *rest) if out is NotImplemented else out
@@ -103,11 +97,7 @@ class Weight:
     """
 
     def __init__(
-        self,
-        shape: ConvShape,
-        dtype: np.dtype,
-        spread: tuple[int, int] | None = None,
-        taps: bool | None = None,
+        self, shape: ConvShape, dtype: np.dtype, spread: tuple[int, int] | None = None, taps: bool | None = None
     ) -> None:
         self.shape, char = shape, dtype.char
         self.result = (shape.o, shape.c, *shape.kernel)
@@ -165,9 +155,7 @@ class Weight:
             self.finish = total.fixed(ceil(count / 32), 256, blocks)
         return True
 
-    def __call__(
-        self, g: DeviceArray, x: DeviceArray, places: DeviceArray | None = None, bias: bool = False
-    ) -> Any:
+    def __call__(self, g: DeviceArray, x: DeviceArray, places: DeviceArray | None = None, bias: bool = False) -> Any:
         """Of dense g and x: the weight's gradient, and the bias's when asked."""
         parts = partials() if self.needs_parts else 0
         count = counter() if self.needs_counter else 0

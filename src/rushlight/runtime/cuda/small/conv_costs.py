@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from ..costs import (
-    is_few_images,
-    of_direct,
-    of_direct_weight,
-    of_library_conv,
-    of_library_conv_weight,
-)
+from ..costs import is_few_images, of_direct, of_direct_weight, of_library_conv, of_library_conv_weight
 from .conv_sizes import ConvShape
 from .conv_tiling import Job, best_cut, taps_tile, weight_tile
 
@@ -19,9 +13,7 @@ DENSE = 1  # how the input of a plain convolution lies: FROM in conv_small.cu
 
 
 @lru_cache(4096)
-def forward_pays(
-    shape: ConvShape, pool: tuple[int, int] = (1, 1), source: int = DENSE, beside: float = 0.0
-) -> bool:
+def forward_pays(shape: ConvShape, pool: tuple[int, int] = (1, 1), source: int = DENSE, beside: float = 0.0) -> bool:
     """Whether to compute a convolution, or the gradient of its input, by our kernel.
 
     `beside` is what kernels cost that ours makes needless: the pool and the relu behind it.

@@ -101,9 +101,7 @@ class ConvCut:
         self.trim = self.one and share.py == 1 and whole and s.stride[0] == s.spread[0] == 1
         self.ib = 1 if few else self._images(lanes * self.ty * self.gb)
         self.threads = lanes * self.ty * self.gb * self.ib
-        self.blocks = (
-            ceil(s.images / self.ib) * ceil(self.groups / self.ty) * ceil(self.ng / self.gb)
-        )
+        self.blocks = ceil(s.images / self.ib) * ceil(self.groups / self.ty) * ceil(self.ng / self.gb)
 
     def _images(self, each: int) -> int:
         """Images of a block: enough threads, and few idle lanes in its last warp."""
@@ -185,9 +183,7 @@ class ConvCut:
         s, share = self.shape, self.share
         columns = (s.size[1] - 1) * s.spread[1] + 1
         xs = columns if self.one else (share.px - 1) * s.stride[1] + s.kernel[1]
-        work = (
-            share.ot * share.py * s.kernel[1] * (min(share.px, columns) if self.one else share.px)
-        )
+        work = share.ot * share.py * s.kernel[1] * (min(share.px, columns) if self.one else share.px)
         fresh = 1 if s.stride[0] == 1 else share.py  # rows read anew
         return work, fresh * ceil(xs / 4), s.kernel[1] * ceil(share.ot / 4)
 

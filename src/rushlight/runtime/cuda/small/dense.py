@@ -15,16 +15,7 @@ from ....base.arrays import DeviceArray
 from ....base.bounded import Bounded
 from ..code.launch import Result
 from ..code.sources import counter, device, load, partials
-from .dense_sizes import (
-    head_share,
-    is_few,
-    is_few_back,
-    is_head,
-    is_head_input,
-    is_small,
-    is_tiled,
-    tiles,
-)
+from .dense_sizes import head_share, is_few, is_few_back, is_head, is_head_input, is_small, is_tiled, tiles
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,15 +125,7 @@ def linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, relu: bool = F
     return tiled("nt", x, w, m, n, k, bias=b, relu=relu)
 
 
-def product(
-    form: str,
-    x: DeviceArray,
-    y: DeviceArray,
-    m: int,
-    n: int,
-    k: int,
-    mask: DeviceArray | None = None,
-) -> Any:
+def product(form: str, x: DeviceArray, y: DeviceArray, m: int, n: int, k: int, mask: DeviceArray | None = None) -> Any:
     """`x y`, either one transposed as form says; None when it is not so small or not dense.
 
     The result is zero where `mask`, dense and of its shape, is not positive.
@@ -165,9 +148,7 @@ def product(
     return None
 
 
-def backward(
-    g: DeviceArray, x: DeviceArray, w: DeviceArray, mask: DeviceArray | None
-) -> tuple | None:
+def backward(g: DeviceArray, x: DeviceArray, w: DeviceArray, mask: DeviceArray | None) -> tuple | None:
     """(gradient of x, where `mask` is positive; of w; of the bias) of few rows, in one launch."""
     m, n = g.shape
     k = x.shape[1]
@@ -190,13 +171,7 @@ def weight_and_bias(g: DeviceArray, x: DeviceArray) -> tuple | None:
     return tiled("tn", g, x, n, k, rows, sums=sums), sums
 
 
-def _backward_few(
-    g: DeviceArray,
-    x: DeviceArray | None,
-    w: Any,
-    mask: DeviceArray | None,
-    bias: bool,
-) -> tuple:
+def _backward_few(g: DeviceArray, x: DeviceArray | None, w: Any, mask: DeviceArray | None, bias: bool) -> tuple:
     """What is asked for of (gradient of x, of w, of the bias): by giving w, x and `bias`."""
     k = w.shape[1] if x is None else x.shape[1]
     key = (g.shape, k, g.dtype, x is None, w is None, bias, device())
@@ -206,11 +181,7 @@ def _backward_few(
         asked = w is not None, x is not None, bias
         call = _calls[key] = _backward_call(m, n, k, g.dtype, *asked)
     if w is None:
-        return (
-            (None, *call(g, x, w, mask, None))
-            if bias
-            else (None, call(g, x, w, mask, None, None), None)
-        )
+        return (None, *call(g, x, w, mask, None)) if bias else (None, call(g, x, w, mask, None, None), None)
     if x is None:
         return call(g, x, w, mask, None, None), None, None
     return call(g, x, w, mask)

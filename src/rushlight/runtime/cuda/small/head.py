@@ -16,9 +16,7 @@ _ALIGNED = (0, 1, 5)  # x, w and the mask are read 16 bytes at a time
 _calls: dict[tuple, Any] = Bounded(1024)
 
 
-def _prepared(
-    whole: bool, x: DeviceArray, n: int, label: str, ignore_index: int, reduction: str
-) -> Any:
+def _prepared(whole: bool, x: DeviceArray, n: int, label: str, ignore_index: int, reduction: str) -> Any:
     """A launch of x, w, bias, target, gy, mask and logits, and of words where it is not the whole head."""
     (m, k), dtype, mode = x.shape, x.dtype, REDUCTIONS.index(reduction)
     cut = whole_cut(m, k) if whole else step_cut(m, k)
@@ -27,9 +25,7 @@ def _prepared(
     launch = load("head.cu", name, dtype.char, CLASSES=n, LABEL=label, **cut.constants())
     results = tuple([Result(6 + i, shape, dtype) for i, shape in enumerate(shapes)])
     blocks = 1 if whole else -(-m // cut.per_block)
-    return launch.prepared(
-        blocks, cut.team * cut.teams, results, m, k, ignore_index, mode, aligned=_ALIGNED
-    )
+    return launch.prepared(blocks, cut.team * cut.teams, results, m, k, ignore_index, mode, aligned=_ALIGNED)
 
 
 def _call(whole: bool, arrays: tuple, how: tuple) -> Any:

@@ -58,30 +58,20 @@ class SingleStage(nn.Module):
         self.head = make_head(channels, anchor_generator.num_anchors_per_location()[0])
         low, high, mean, std = pictures
         self.transform = GeneralizedRCNNTransform(low, high, mean or MEAN, std or STD, **kwargs)
-        self.score_thresh, self.nms_thresh, self.detections_per_img, self.topk_candidates = (
-            thresholds
-        )
+        self.score_thresh, self.nms_thresh, self.detections_per_img, self.topk_candidates = thresholds
 
     def eager_outputs(self, losses: dict[str, Tensor], detections: list[Target]) -> Any:
         """Losses in training, detections otherwise."""
         return losses if self.training else detections
 
     def losses(
-        self,
-        targets: list[Target],
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
+        self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor], counts: list[int]
     ) -> Any:
         """The losses of a batch."""
         return self.compute_loss(targets, outputs, anchors, counts)
 
     def detections(
-        self,
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
-        shapes: list[tuple[int, int]],
+        self, outputs: dict[str, Tensor], anchors: list[Tensor], counts: list[int], shapes: list[tuple[int, int]]
     ) -> Any:
         """The detections of each picture, from answers split by the maps they are for."""
         each = outputs["cls_logits"].shape[1] // sum(counts)
@@ -113,9 +103,7 @@ class SingleStage(nn.Module):
             assert targets is not None
             return self.eager_outputs(self.losses(targets, outputs, anchors, places), [])
         found = self.detections(outputs, anchors, places, batch.image_sizes)
-        return self.eager_outputs(
-            {}, self.transform.postprocess(found, batch.image_sizes, originals)
-        )
+        return self.eager_outputs({}, self.transform.postprocess(found, batch.image_sizes, originals))
 
 
 def pyramid_on_resnet50(

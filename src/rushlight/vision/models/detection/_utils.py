@@ -15,12 +15,7 @@ from ....operators.create.like import zeros_like
 from ....operators.create.ranges import arange
 from ....operators.random.draws import randperm
 from ....operators.shape.join import cat, stack
-from ...ops import (
-    FrozenBatchNorm2d,
-    complete_box_iou_loss,
-    distance_box_iou_loss,
-    generalized_box_iou_loss,
-)
+from ...ops import FrozenBatchNorm2d, complete_box_iou_loss, distance_box_iou_loss, generalized_box_iou_loss
 
 
 class BalancedPositiveNegativeSampler:
@@ -81,9 +76,7 @@ class BoxCoder:
     """
 
     def __init__(
-        self,
-        weights: tuple[float, float, float, float],
-        bbox_xform_clip: float = math.log(1000.0 / 16),
+        self, weights: tuple[float, float, float, float], bbox_xform_clip: float = math.log(1000.0 / 16)
     ) -> None:
         self.weights = weights
         self.bbox_xform_clip = bbox_xform_clip
@@ -172,9 +165,7 @@ class Matcher:
     BELOW_LOW_THRESHOLD = -1
     BETWEEN_THRESHOLDS = -2
 
-    def __init__(
-        self, high_threshold: float, low_threshold: float, allow_low_quality_matches: bool = False
-    ) -> None:
+    def __init__(self, high_threshold: float, low_threshold: float, allow_low_quality_matches: bool = False) -> None:
         if low_threshold > high_threshold:
             raise ValueError("low_threshold should be <= high_threshold")
         self.high_threshold = high_threshold
@@ -195,9 +186,7 @@ class Matcher:
             self.set_low_quality_matches_(matches, best, match_quality_matrix)
         return matches
 
-    def set_low_quality_matches_(
-        self, matches: Tensor, all_matches: Tensor, match_quality_matrix: Tensor
-    ) -> None:
+    def set_low_quality_matches_(self, matches: Tensor, all_matches: Tensor, match_quality_matrix: Tensor) -> None:
         """Give each true box back the predictions that overlap it most."""
         most = match_quality_matrix.max(1).values
         places = (match_quality_matrix == most[:, None]).nonzero()[:, 1]
@@ -246,11 +235,7 @@ def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
     return [m.shape[1] for m in maps]
 
 
-_LOSSES = {
-    "giou": generalized_box_iou_loss,
-    "diou": distance_box_iou_loss,
-    "ciou": complete_box_iou_loss,
-}
+_LOSSES = {"giou": generalized_box_iou_loss, "diou": distance_box_iou_loss, "ciou": complete_box_iou_loss}
 
 
 def _box_loss(

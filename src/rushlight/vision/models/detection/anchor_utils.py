@@ -44,16 +44,12 @@ class AnchorGenerator(nn.Module):
     """
 
     def __init__(
-        self,
-        sizes: Sequence[Any] = ((128, 256, 512),),
-        aspect_ratios: Sequence[Any] = ((0.5, 1.0, 2.0),),
+        self, sizes: Sequence[Any] = ((128, 256, 512),), aspect_ratios: Sequence[Any] = ((0.5, 1.0, 2.0),)
     ) -> None:
         super().__init__()
         self.sizes = _nested(sizes)
         self.aspect_ratios = _nested(aspect_ratios, len(self.sizes))
-        self.cell_anchors = [
-            self.generate_anchors(s, a) for s, a in zip(self.sizes, self.aspect_ratios)
-        ]
+        self.cell_anchors = [self.generate_anchors(s, a) for s, a in zip(self.sizes, self.aspect_ratios)]
 
     def generate_anchors(
         self, scales: Any, aspect_ratios: Any, dtype: dtype = dtypes.float32, device: Any = "cpu"
@@ -162,9 +158,7 @@ class DefaultBoxGenerator(nn.Module):
                 down, across = picture[0] / self.steps[k], picture[1] / self.steps[k]
             x = (arange(columns, device=device) + 0.5) / across
             y = (arange(rows, device=device) + 0.5) / down
-            grid_y, grid_x = (
-                g.reshape(-1) for g in meshgrid(y.to(dtype), x.to(dtype), indexing="ij")
-            )
+            grid_y, grid_x = (g.reshape(-1) for g in meshgrid(y.to(dtype), x.to(dtype), indexing="ij"))
             sides = self._wh_pairs[k].to(dtype=dtype, device=device)
             sides = sides.clamp(0, 1) if self.clip else sides
             middle = stack([grid_x, grid_y], 1)[:, None].expand(-1, len(sides), -1)

@@ -130,9 +130,7 @@ def _validate_trainable_layers(
     if count is None:
         count = default_value
     if not 0 <= count <= max_value:
-        raise ValueError(
-            f"Trainable backbone layers should be in the range [0,{max_value}], got {count} "
-        )
+        raise ValueError(f"Trainable backbone layers should be in the range [0,{max_value}], got {count} ")
     return count
 
 
@@ -171,9 +169,7 @@ def mobilenet_backbone(
 def freeze_stages(features: Any, ends: list[int], trainable_layers: int) -> None:
     """Let only the last stages of a sequence of layers learn."""
     if not 0 <= trainable_layers <= len(ends):
-        raise ValueError(
-            f"Trainable layers should be in the range [0,{len(ends)}], got {trainable_layers} "
-        )
+        raise ValueError(f"Trainable layers should be in the range [0,{len(ends)}], got {trainable_layers} ")
     before = len(features) if trainable_layers == 0 else ends[len(ends) - trainable_layers]
     for block in features[:before]:
         for parameter in block.parameters():
@@ -198,9 +194,7 @@ def _mobilenet_extractor(
         return model
     chosen = returned_layers or [count - 2, count - 1]
     if min(chosen) < 0 or max(chosen) >= count:
-        raise ValueError(
-            f"Each returned layer should be in the range [0,{count - 1}], got {chosen} "
-        )
+        raise ValueError(f"Each returned layer should be in the range [0,{count - 1}], got {chosen} ")
     return BackboneWithFPN(
         features,
         {str(ends[k]): str(i) for i, k in enumerate(chosen)},

@@ -17,11 +17,7 @@ from .._build import build_on
 from .._initial import drawn, relu_normal
 from ._utils import overwrite_eps
 from .anchor_utils import AnchorGenerator
-from .backbone_utils import (
-    _mobilenet_extractor,
-    _resnet_fpn_extractor,
-    _validate_trainable_layers,
-)
+from .backbone_utils import _mobilenet_extractor, _resnet_fpn_extractor, _validate_trainable_layers
 from .generalized_rcnn import GeneralizedRCNN
 from .roi_heads import RoIHeads
 from .rpn import RegionProposalNetwork, RPNHead
@@ -57,13 +53,9 @@ def check_backbone(backbone: nn.Module) -> None:
 def _check_parts(backbone: Any, anchors: Any, pool: Any, classes: Any, predictor: Any) -> None:
     check_backbone(backbone)
     if not isinstance(anchors, (AnchorGenerator, type(None))):
-        raise TypeError(
-            f"rpn_anchor_generator should be of type AnchorGenerator or None instead of {type(anchors)}"
-        )
+        raise TypeError(f"rpn_anchor_generator should be of type AnchorGenerator or None instead of {type(anchors)}")
     if not isinstance(pool, (MultiScaleRoIAlign, type(None))):
-        raise TypeError(
-            f"box_roi_pool should be of type MultiScaleRoIAlign or None instead of {type(pool)}"
-        )
+        raise TypeError(f"box_roi_pool should be of type MultiScaleRoIAlign or None instead of {type(pool)}")
     if classes is not None and predictor is not None:
         raise ValueError("num_classes should be None when box_predictor is specified")
     if classes is None and predictor is None:
@@ -171,9 +163,7 @@ class FasterRCNN(GeneralizedRCNN):
             pool, box_head, box_predictor, box_fg_iou_thresh, box_bg_iou_thresh, box_batch_size_per_image,
             box_positive_fraction, bbox_reg_weights, box_score_thresh, box_nms_thresh, box_detections_per_img,
         )  # fmt: skip
-        transform = GeneralizedRCNNTransform(
-            min_size, max_size, image_mean or MEAN, image_std or STD, **kwargs
-        )
+        transform = GeneralizedRCNNTransform(min_size, max_size, image_mean or MEAN, image_std or STD, **kwargs)
         super().__init__(backbone, rpn, heads, transform)
 
 
@@ -280,9 +270,7 @@ def resnet50_backbone(
     count = _validate_trainable_layers(is_trained, trainable, 5, 3)
     norm = misc_nn_ops.FrozenBatchNorm2d if is_trained and frozen else nn.BatchNorm2d
     net = resnet.resnet50(weights=below, progress=progress, norm_layer=norm)
-    extra = (
-        None if extra_blocks is None else extra_blocks()
-    )  # its weights are drawn after the network's
+    extra = None if extra_blocks is None else extra_blocks()  # its weights are drawn after the network's
     return _resnet_fpn_extractor(net, count, extra_blocks=extra, **options)
 
 
@@ -315,9 +303,7 @@ def second_parts(backbone: Any, num_classes: int) -> dict[str, Any]:
     return {
         "rpn_anchor_generator": anchors,
         "rpn_head": RPNHead(backbone.out_channels, count, conv_depth=2),
-        "box_head": FastRCNNConvFCHead(
-            (backbone.out_channels, 7, 7), [256] * 4, [1024], norm_layer=nn.BatchNorm2d
-        ),
+        "box_head": FastRCNNConvFCHead((backbone.out_channels, 7, 7), [256] * 4, [1024], norm_layer=nn.BatchNorm2d),
     }
 
 

@@ -81,11 +81,7 @@ class FCOSRegressionHead(nn.Module):
     """As `FCOSClassificationHead`: for every place the distances to the edges of its box, and how central it is."""
 
     def __init__(
-        self,
-        in_channels: int,
-        num_anchors: int,
-        num_convs: int = 4,
-        norm_layer: Callable[..., nn.Module] | None = None,
+        self, in_channels: int, num_anchors: int, num_convs: int = 4, norm_layer: Callable[..., nn.Module] | None = None
     ) -> None:
         super().__init__()
         self.conv = _tower(in_channels, num_convs, norm_layer)
@@ -103,23 +99,15 @@ class FCOSRegressionHead(nn.Module):
 class FCOSHead(nn.Module):
     """As `FCOSClassificationHead`: classes, boxes and centres of every place."""
 
-    def __init__(
-        self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int | None = 4
-    ) -> None:
+    def __init__(self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int | None = 4) -> None:
         super().__init__()
         count = num_convs or 4
         self.box_coder = det_utils.BoxLinearCoder(normalize_by_size=True)
-        self.classification_head = FCOSClassificationHead(
-            in_channels, num_anchors, num_classes, count
-        )
+        self.classification_head = FCOSClassificationHead(in_channels, num_anchors, num_classes, count)
         self.regression_head = FCOSRegressionHead(in_channels, num_anchors, count)
 
     def compute_loss(
-        self,
-        targets: list[Target],
-        head_outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        matched_idxs: list[Tensor],
+        self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor], matched_idxs: list[Tensor]
     ) -> dict[str, Tensor]:
         """The losses of classes, boxes and centrality, per object."""
         logits, codes = head_outputs["cls_logits"], head_outputs["bbox_regression"]
@@ -151,11 +139,7 @@ class FCOSHead(nn.Module):
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
         boxes, central = self.regression_head(x)
-        return {
-            "cls_logits": self.classification_head(x),
-            "bbox_regression": boxes,
-            "bbox_ctrness": central,
-        }
+        return {"cls_logits": self.classification_head(x), "bbox_regression": boxes, "bbox_ctrness": central}
 
 
 def _centrality(sides: Tensor) -> Tensor:
@@ -205,14 +189,10 @@ class FCOS(SingleStage):
 
         def make_head(channels: int, count: int) -> Any:
             if count != 1:
-                raise ValueError(
-                    f"anchor_generator.num_anchors_per_location()[0] should be 1 instead of {count}"
-                )
+                raise ValueError(f"anchor_generator.num_anchors_per_location()[0] should be 1 instead of {count}")
             return head or FCOSHead(channels, count, num_classes)
 
-        anchors = anchor_generator or AnchorGenerator(
-            ((8,), (16,), (32,), (64,), (128,)), ((1.0,),) * 5
-        )
+        anchors = anchor_generator or AnchorGenerator(((8,), (16,), (32,), (64,), (128,)), ((1.0,),) * 5)
         self._set_up(
             backbone,
             anchors,
@@ -251,16 +231,11 @@ class FCOS(SingleStage):
         num_anchors_per_level: list[int],
     ) -> dict[str, Tensor]:
         """The losses, once every place has its true box."""
-        matched = [
-            self._match(t["boxes"], a, num_anchors_per_level) for t, a in zip(targets, anchors)
-        ]
+        matched = [self._match(t["boxes"], a, num_anchors_per_level) for t, a in zip(targets, anchors)]
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
     def postprocess_detections(
-        self,
-        head_outputs: dict[str, list[Tensor]],
-        anchors: list[list[Tensor]],
-        image_shapes: list[tuple[int, int]],
+        self, head_outputs: dict[str, list[Tensor]], anchors: list[list[Tensor]], image_shapes: list[tuple[int, int]]
     ) -> list[Target]:
         """The detections of each picture, from the answers for each map."""
         classes, central = head_outputs["cls_logits"], head_outputs["bbox_ctrness"]

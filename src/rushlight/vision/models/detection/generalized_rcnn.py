@@ -20,9 +20,7 @@ def check_training(targets: list[Target] | None) -> None:
         if not isinstance(boxes, Tensor):
             raise AssertionError(f"Expected target boxes to be of type Tensor, got {type(boxes)}.")
         if boxes.ndim != 2 or boxes.shape[-1] != 4:
-            raise AssertionError(
-                f"Expected target boxes to be a tensor of shape [N, 4], got {tuple(boxes.shape)}."
-            )
+            raise AssertionError(f"Expected target boxes to be a tensor of shape [N, 4], got {tuple(boxes.shape)}.")
 
 
 def check_degenerate(targets: list[Target] | None) -> None:
@@ -43,8 +41,7 @@ def sizes_of(images: list[Tensor]) -> list[tuple[int, int]]:
     for image in images:
         if image.ndim != 3:
             raise AssertionError(
-                "expecting the last two dimensions of the Tensor to be H and W instead got "
-                f"{tuple(image.shape[-2:])}"
+                f"expecting the last two dimensions of the Tensor to be H and W instead got {tuple(image.shape[-2:])}"
             )
     return [(image.shape[-2], image.shape[-1]) for image in images]
 
@@ -68,9 +65,7 @@ class GeneralizedRCNN(nn.Module):
         True
     """
 
-    def __init__(
-        self, backbone: nn.Module, rpn: nn.Module, roi_heads: nn.Module, transform: nn.Module
-    ) -> None:
+    def __init__(self, backbone: nn.Module, rpn: nn.Module, roi_heads: nn.Module, transform: nn.Module) -> None:
         super().__init__()
         self.transform = transform
         self.backbone = backbone

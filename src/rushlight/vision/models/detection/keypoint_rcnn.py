@@ -52,8 +52,7 @@ class KeypointRCNN(FasterRCNN):
     ) -> None:
         if not isinstance(keypoint_roi_pool, (MultiScaleRoIAlign, type(None))):
             raise TypeError(
-                "keypoint_roi_pool should be of type MultiScaleRoIAlign or None instead of "
-                f"{type(keypoint_roi_pool)}"
+                f"keypoint_roi_pool should be of type MultiScaleRoIAlign or None instead of {type(keypoint_roi_pool)}"
             )
         if num_classes is not None and keypoint_predictor is not None:
             raise ValueError("num_classes should be None when keypoint_predictor is specified")
@@ -62,9 +61,7 @@ class KeypointRCNN(FasterRCNN):
         pool = keypoint_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 14, 2)
         head = keypoint_head or KeypointRCNNHeads(channels, (512,) * 8)
         predictor = keypoint_predictor or KeypointRCNNPredictor(512, num_keypoints or 17)
-        super().__init__(
-            backbone, num_classes, sizes, max_size, image_mean, image_std, *args, **kwargs
-        )
+        super().__init__(backbone, num_classes, sizes, max_size, image_mean, image_std, *args, **kwargs)
         self.roi_heads.keypoint_roi_pool = pool
         self.roi_heads.keypoint_head = head
         self.roi_heads.keypoint_predictor = predictor

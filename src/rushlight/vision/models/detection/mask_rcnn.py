@@ -11,14 +11,7 @@ from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
 from .._build import build_on
 from .._initial import drawn, relu_normal
 from ..resnet import ResNet50_Weights
-from .faster_rcnn import (
-    FasterRCNN,
-    on,
-    resnet50_backbone,
-    second_backbone,
-    second_parts,
-    without_eps,
-)
+from .faster_rcnn import FasterRCNN, on, resnet50_backbone, second_backbone, second_parts, without_eps
 
 if TYPE_CHECKING:
     from ....nn.modules.module import Module
@@ -65,9 +58,7 @@ class MaskRCNN(FasterRCNN):
         pool = mask_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], 14, 2)
         head = mask_head or MaskRCNNHeads(channels, (256,) * 4, 1)
         predictor = mask_predictor or MaskRCNNPredictor(256, 256, num_classes or 0)
-        super().__init__(
-            backbone, num_classes, min_size, max_size, image_mean, image_std, *args, **kwargs
-        )
+        super().__init__(backbone, num_classes, min_size, max_size, image_mean, image_std, *args, **kwargs)
         self.roi_heads.mask_roi_pool = pool
         self.roi_heads.mask_head = head
         self.roi_heads.mask_predictor = predictor
@@ -91,27 +82,19 @@ class MaskRCNNHeads(nn.Sequential):
     _version = 2
 
     def __init__(
-        self,
-        in_channels: int,
-        layers: Any,
-        dilation: int,
-        norm_layer: Callable[..., nn.Module] | None = None,
+        self, in_channels: int, layers: Any, dilation: int, norm_layer: Callable[..., nn.Module] | None = None
     ) -> None:
         blocks = []
         channels = in_channels
         for size in layers:
             blocks.append(
-                Conv2dNormActivation(
-                    channels, size, 3, padding=dilation, dilation=dilation, norm_layer=norm_layer
-                )
+                Conv2dNormActivation(channels, size, 3, padding=dilation, dilation=dilation, norm_layer=norm_layer)
             )
             channels = size
         super().__init__(*blocks)
         drawn(self.modules(), relu_normal)
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any) -> None:
         version = local.get("version", None)
         if version is None or version < 2:
             for i in range(len(self)):

@@ -100,7 +100,7 @@ def losses(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         [torch.Size([1]), torch.Size([1])]
     """
     k = out.shape[-1] - 8
-    classes, central, boxes, place = out[..., :k], out[..., k], out[..., k + 1 : k + 5], out[..., k + 5 :]  # fmt: skip
+    classes, central, boxes, place = out[..., :k], out[..., k], out[..., k + 1 : k + 5], out[..., k + 5 :]
     mine = _answers_for(place, y)
     asked = mine.sum(2)
     kinds = (y[:, None, :, :1] == arange(k, device=y.device)).to(out.dtype) * mine[..., None]

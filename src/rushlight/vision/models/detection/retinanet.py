@@ -33,9 +33,7 @@ Target = dict[str, Tensor]
 
 def _default_anchorgen() -> AnchorGenerator:
     """Three sizes for each map, a third of an octave apart."""
-    sizes = tuple(
-        (x, int(x * 2 ** (1.0 / 3)), int(x * 2 ** (2.0 / 3))) for x in (32, 64, 128, 256, 512)
-    )
+    sizes = tuple((x, int(x * 2 ** (1.0 / 3)), int(x * 2 ** (2.0 / 3))) for x in (32, 64, 128, 256, 512))
     return AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * 5)
 
 
@@ -54,19 +52,13 @@ class _Tower(nn.Module):
 
     _version = 2
 
-    def __init__(
-        self, in_channels: int, norm_layer: Callable[..., nn.Module] | None = None
-    ) -> None:
+    def __init__(self, in_channels: int, norm_layer: Callable[..., nn.Module] | None = None) -> None:
         super().__init__()
-        convs = [
-            Conv2dNormActivation(in_channels, in_channels, norm_layer=norm_layer) for _ in range(4)
-        ]
+        convs = [Conv2dNormActivation(in_channels, in_channels, norm_layer=norm_layer) for _ in range(4)]
         self.conv = nn.Sequential(*convs)
         small_normal(self.conv.modules())
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any) -> None:
         version = local.get("version", None)
         if version is None or version < 2:  # convolutions and relus had one numbering
             for i in range(4):
@@ -131,12 +123,7 @@ class RetinaNetClassificationHead(_Tower):
 class RetinaNetRegressionHead(_Tower):
     """As `RetinaNetClassificationHead`: codes of the box of every anchor."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        num_anchors: int,
-        norm_layer: Callable[..., nn.Module] | None = None,
-    ) -> None:
+    def __init__(self, in_channels: int, num_anchors: int, norm_layer: Callable[..., nn.Module] | None = None) -> None:
         super().__init__(in_channels, norm_layer)
         self.bbox_reg = nn.Conv2d(in_channels, num_anchors * 4, 3, 1, 1)
         small_normal([self.bbox_reg])
@@ -144,11 +131,7 @@ class RetinaNetRegressionHead(_Tower):
         self._loss_type = "l1"
 
     def compute_loss(
-        self,
-        targets: list[Target],
-        head_outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        matched_idxs: list[Tensor],
+        self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor], matched_idxs: list[Tensor]
     ) -> Tensor:
         """The loss of the boxes, per object."""
         total: Any = 0
@@ -156,9 +139,7 @@ class RetinaNetRegressionHead(_Tower):
         for target, codes, anchor, matched in rows:
             objects = (matched >= 0).nonzero()[:, 0]
             true = target["boxes"][matched[objects]]
-            loss = det_utils._box_loss(
-                self._loss_type, self.box_coder, anchor[objects], true, codes[objects]
-            )
+            loss = det_utils._box_loss(self._loss_type, self.box_coder, anchor[objects], true, codes[objects])
             total = total + loss / max(1, objects.numel())
         return total / max(1, len(targets))
 
@@ -170,19 +151,13 @@ class RetinaNetHead(nn.Module):
     """As `RetinaNetClassificationHead`: classes and boxes of every anchor."""
 
     def __init__(
-        self,
-        in_channels: int,
-        num_anchors: int,
-        num_classes: int,
-        norm_layer: Callable[..., nn.Module] | None = None,
+        self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: Callable[..., nn.Module] | None = None
     ) -> None:
         super().__init__()
         self.classification_head = RetinaNetClassificationHead(
             in_channels, num_anchors, num_classes, norm_layer=norm_layer
         )
-        self.regression_head = RetinaNetRegressionHead(
-            in_channels, num_anchors, norm_layer=norm_layer
-        )
+        self.regression_head = RetinaNetRegressionHead(in_channels, num_anchors, norm_layer=norm_layer)
 
     def compute_loss(
         self,
@@ -194,16 +169,11 @@ class RetinaNetHead(nn.Module):
         """The losses of classes and boxes."""
         return {
             "classification": self.classification_head.compute_loss(targets, head_outputs, matched_idxs),
-            "bbox_regression": self.regression_head.compute_loss(
-                targets, head_outputs, anchors, matched_idxs
-            ),
-        }  # fmt: skip
+            "bbox_regression": self.regression_head.compute_loss(targets, head_outputs, anchors, matched_idxs),
+        }
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
-        return {
-            "cls_logits": self.classification_head(x),
-            "bbox_regression": self.regression_head(x),
-        }
+        return {"cls_logits": self.classification_head(x), "bbox_regression": self.regression_head(x)}
 
 
 class RetinaNet(SingleStage):
@@ -281,19 +251,12 @@ class RetinaNet(SingleStage):
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
     def losses(
-        self,
-        targets: list[dict[str, Tensor]],
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
+        self, targets: list[dict[str, Tensor]], outputs: dict[str, Tensor], anchors: list[Tensor], counts: list[int]
     ) -> Any:
         return self.compute_loss(targets, outputs, anchors)
 
     def postprocess_detections(
-        self,
-        head_outputs: dict[str, list[Tensor]],
-        anchors: list[list[Tensor]],
-        image_shapes: list[tuple[int, int]],
+        self, head_outputs: dict[str, list[Tensor]], anchors: list[list[Tensor]], image_shapes: list[tuple[int, int]]
     ) -> list[Target]:
         """The detections of each picture, from the answers for each map."""
         return [

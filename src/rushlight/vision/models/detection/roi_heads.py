@@ -45,9 +45,7 @@ def maskrcnn_loss(
     """Binary cross-entropy of the masks of the true classes."""
     size = mask_logits.shape[-1]
     labels = cat([label[i] for label, i in zip(gt_labels, mask_matched_idxs)], 0)
-    targets = cat(
-        [project_masks_on_boxes(m, p, i, size) for m, p, i in zip(gt_masks, proposals, mask_matched_idxs)], 0
-    )  # fmt: skip
+    targets = cat([project_masks_on_boxes(m, p, i, size) for m, p, i in zip(gt_masks, proposals, mask_matched_idxs)], 0)
     if targets.numel() == 0:
         return mask_logits.sum() * 0
     chosen = mask_logits[arange(labels.shape[0], device=labels.device), labels]
@@ -81,9 +79,7 @@ def paste_mask_in_image(mask: Tensor, box: Tensor, im_h: int, im_w: int) -> Tens
     return picture
 
 
-def paste_masks_in_image(
-    masks: Tensor, boxes: Tensor, img_shape: Sequence[int], padding: int = 1
-) -> Tensor:
+def paste_masks_in_image(masks: Tensor, boxes: Tensor, img_shape: Sequence[int], padding: int = 1) -> Tensor:
     """Masks (N, 1, M, M) at their boxes' places in pictures, (N, 1, height, width)."""
     wide, scale = expand_masks(masks, padding)
     places = expand_boxes(boxes, scale).to(dtypes.int64)
@@ -100,9 +96,7 @@ def _pixels(at: Tensor, low: Tensor, high: Tensor, size: int) -> Tensor:
     return where(at == high[:, None], size - 1, scaled)
 
 
-def keypoints_to_heatmap(
-    keypoints: Tensor, rois: Tensor, heatmap_size: int
-) -> tuple[Tensor, Tensor]:
+def keypoints_to_heatmap(keypoints: Tensor, rois: Tensor, heatmap_size: int) -> tuple[Tensor, Tensor]:
     """Which pixel of its region's heat map each point (x, y, visible) is, and whether it counts."""
     x = _pixels(keypoints[..., 0], rois[:, 0], rois[:, 2], heatmap_size)
     y = _pixels(keypoints[..., 1], rois[:, 1], rois[:, 3], heatmap_size)
@@ -132,10 +126,7 @@ def heatmaps_to_keypoints(maps: Tensor, rois: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def keypointrcnn_loss(
-    keypoint_logits: Tensor,
-    proposals: list[Tensor],
-    gt_keypoints: list[Tensor],
-    keypoint_matched_idxs: list[Tensor],
+    keypoint_logits: Tensor, proposals: list[Tensor], gt_keypoints: list[Tensor], keypoint_matched_idxs: list[Tensor]
 ) -> Tensor:
     """Cross-entropy over the pixels of the heat maps of visible points."""
     n, count, size, width = keypoint_logits.shape
@@ -167,19 +158,14 @@ Target = dict[str, Tensor]
 
 
 def fastrcnn_loss(
-    class_logits: Tensor,
-    box_regression: Tensor,
-    labels: list[Tensor],
-    regression_targets: list[Tensor],
+    class_logits: Tensor, box_regression: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
 ) -> tuple[Tensor, Tensor]:
     """Cross-entropy of the classes, and the loss of the boxes of those that are no background."""
     label, target = cat(labels, 0), cat(regression_targets, 0)
     class_loss = F.cross_entropy(class_logits, label)
     positive = (label > 0).nonzero()[:, 0]
     codes = box_regression.reshape(class_logits.shape[0], -1, 4)
-    box_loss = F.smooth_l1_loss(
-        codes[positive, label[positive]], target[positive], beta=1 / 9, reduction="sum"
-    )
+    box_loss = F.smooth_l1_loss(codes[positive, label[positive]], target[positive], beta=1 / 9, reduction="sum")
     return class_loss, box_loss / label.numel()
 
 
@@ -233,9 +219,7 @@ class RoIHeads(nn.Module):
         super().__init__()
         self.box_similarity = ops.box_iou
         self.proposal_matcher = det_utils.Matcher(fg_iou_thresh, bg_iou_thresh, False)
-        self.fg_bg_sampler = det_utils.BalancedPositiveNegativeSampler(
-            batch_size_per_image, positive_fraction
-        )
+        self.fg_bg_sampler = det_utils.BalancedPositiveNegativeSampler(batch_size_per_image, positive_fraction)
         self.box_coder = det_utils.BoxCoder(bbox_reg_weights or (10.0, 10.0, 5.0, 5.0))
         self.box_roi_pool = box_roi_pool
         self.box_head, self.box_predictor = box_head, box_predictor
@@ -307,9 +291,7 @@ class RoIHeads(nn.Module):
         kind = proposals[0].dtype
         gt_boxes = [t["boxes"].to(kind) for t in targets]
         proposals = self.add_gt_proposals(proposals, gt_boxes)
-        matched, labels = self.assign_targets_to_proposals(
-            proposals, gt_boxes, [t["labels"] for t in targets]
-        )
+        matched, labels = self.assign_targets_to_proposals(proposals, gt_boxes, [t["labels"] for t in targets])
         true = []
         for i, chosen in enumerate(self.subsample(labels)):
             proposals[i] = proposals[i][chosen]
@@ -321,11 +303,7 @@ class RoIHeads(nn.Module):
     # -- answers -------------------------------------------------------------------------------------
 
     def postprocess_detections(
-        self,
-        class_logits: Tensor,
-        box_regression: Tensor,
-        proposals: list[Tensor],
-        image_shapes: list[tuple[int, int]],
+        self, class_logits: Tensor, box_regression: Tensor, proposals: list[Tensor], image_shapes: list[tuple[int, int]]
     ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
         """Boxes, scores and labels of each picture, without doubles, best first."""
         classes = class_logits.shape[-1]
@@ -368,9 +346,7 @@ class RoIHeads(nn.Module):
             class_loss, box_loss = fastrcnn_loss(class_logits, box_regression, labels, codes)
             losses = {"loss_classifier": class_loss, "loss_box_reg": box_loss}
         else:
-            parts = self.postprocess_detections(
-                class_logits, box_regression, proposals, image_shapes
-            )
+            parts = self.postprocess_detections(class_logits, box_regression, proposals, image_shapes)
             for boxes, scores, label in zip(*parts):
                 result.append({"boxes": boxes, "labels": label, "scores": scores})
         regions, places = self._regions(result, proposals, labels, matched)
@@ -392,7 +368,7 @@ class RoIHeads(nn.Module):
 
     def _masks(
         self, features: Any, regions: Any, places: Any, shapes: Any, targets: Any, result: Any, losses: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         read = self.mask_head(self.mask_roi_pool(features, regions, shapes))
         logits = self.mask_predictor(read)
         if self.training:
@@ -404,7 +380,7 @@ class RoIHeads(nn.Module):
 
     def _points(
         self, features: Any, regions: Any, places: Any, shapes: Any, targets: Any, result: Any, losses: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         read = self.keypoint_head(self.keypoint_roi_pool(features, regions, shapes))
         logits = self.keypoint_predictor(read)
         if self.training:

@@ -35,10 +35,7 @@ class RPNHead(nn.Module):
 
     def __init__(self, in_channels: int, num_anchors: int, conv_depth: int = 1) -> None:
         super().__init__()
-        convs = [
-            Conv2dNormActivation(in_channels, in_channels, 3, norm_layer=None)
-            for _ in range(conv_depth)
-        ]
+        convs = [Conv2dNormActivation(in_channels, in_channels, 3, norm_layer=None) for _ in range(conv_depth)]
         self.conv = nn.Sequential(*convs)
         self.cls_logits = nn.Conv2d(in_channels, num_anchors, 1, 1)
         self.bbox_pred = nn.Conv2d(in_channels, num_anchors * 4, 1, 1)
@@ -48,9 +45,7 @@ class RPNHead(nn.Module):
                 if layer.bias is not None:
                     nn.init.constant_(layer.bias, 0)
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any) -> None:
         version = local.get("version", None)
         if version is None or version < 2:  # one convolution had no number
             for kind in ("weight", "bias"):
@@ -69,9 +64,7 @@ def permute_and_flatten(layer: Tensor, N: int, A: int, C: int, H: int, W: int) -
     return layer.reshape(N, -1, C, H, W).permute(0, 3, 4, 1, 2).reshape(N, -1, C)
 
 
-def concat_box_prediction_layers(
-    box_cls: list[Tensor], box_regression: list[Tensor]
-) -> tuple[Tensor, Tensor]:
+def concat_box_prediction_layers(box_cls: list[Tensor], box_regression: list[Tensor]) -> tuple[Tensor, Tensor]:
     """The predictions of all maps in the order of the anchors."""
     scores, codes = [], []
     for cls, regression in zip(box_cls, box_regression):
@@ -128,9 +121,7 @@ class RegionProposalNetwork(nn.Module):
         self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
         self.box_similarity = ops.box_iou
         self.proposal_matcher = det_utils.Matcher(fg_iou_thresh, bg_iou_thresh, True)
-        self.fg_bg_sampler = det_utils.BalancedPositiveNegativeSampler(
-            batch_size_per_image, positive_fraction
-        )
+        self.fg_bg_sampler = det_utils.BalancedPositiveNegativeSampler(batch_size_per_image, positive_fraction)
         self._pre_nms_top_n, self._post_nms_top_n = pre_nms_top_n, post_nms_top_n
         self.nms_thresh, self.score_thresh, self.min_size = nms_thresh, score_thresh, 1e-3
 
@@ -192,11 +183,7 @@ class RegionProposalNetwork(nn.Module):
         return found
 
     def compute_loss(
-        self,
-        objectness: Tensor,
-        pred_bbox_deltas: Tensor,
-        labels: list[Tensor],
-        regression_targets: list[Tensor],
+        self, objectness: Tensor, pred_bbox_deltas: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
         """The losses of "is there an object" and of "where", over a sample of the anchors."""
         masks = self.fg_bg_sampler(labels)
@@ -204,17 +191,12 @@ class RegionProposalNetwork(nn.Module):
         sampled = cat([positive, negative], 0)
         where_loss = F.smooth_l1_loss(
             pred_bbox_deltas[positive], cat(regression_targets, 0)[positive], beta=1 / 9, reduction="sum"
-        )  # fmt: skip
-        there_loss = F.binary_cross_entropy_with_logits(
-            objectness.flatten()[sampled], cat(labels, 0)[sampled]
         )
+        there_loss = F.binary_cross_entropy_with_logits(objectness.flatten()[sampled], cat(labels, 0)[sampled])
         return there_loss, where_loss / sampled.numel()
 
     def forward(
-        self,
-        images: ImageList,
-        features: dict[str, Tensor],
-        targets: list[dict[str, Tensor]] | None = None,
+        self, images: ImageList, features: dict[str, Tensor], targets: list[dict[str, Tensor]] | None = None
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         maps = list(features.values())
         objectness, codes = self.head(maps)

@@ -70,9 +70,7 @@ class SSDClassificationHead(SSDScoringHead):
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
-        layers = nn.ModuleList(
-            nn.Conv2d(c, num_classes * n, 3, padding=1) for c, n in zip(in_channels, num_anchors)
-        )
+        layers = nn.ModuleList(nn.Conv2d(c, num_classes * n, 3, padding=1) for c, n in zip(in_channels, num_anchors))
         drawn(layers.modules(), nn.init.xavier_uniform_)
         super().__init__(layers, num_classes)
 
@@ -81,9 +79,7 @@ class SSDRegressionHead(SSDScoringHead):
     """As `SSDClassificationHead`: codes of the box of every default box."""
 
     def __init__(self, in_channels: list[int], num_anchors: list[int]) -> None:
-        layers = nn.ModuleList(
-            nn.Conv2d(c, 4 * n, 3, padding=1) for c, n in zip(in_channels, num_anchors)
-        )
+        layers = nn.ModuleList(nn.Conv2d(c, 4 * n, 3, padding=1) for c, n in zip(in_channels, num_anchors))
         drawn(layers.modules(), nn.init.xavier_uniform_)
         super().__init__(layers, 4)
 
@@ -97,10 +93,7 @@ class SSDHead(nn.Module):
         self.regression_head = SSDRegressionHead(in_channels, num_anchors)
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
-        return {
-            "bbox_regression": self.regression_head(x),
-            "cls_logits": self.classification_head(x),
-        }
+        return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}
 
 
 class SSD(SingleStage):
@@ -157,17 +150,13 @@ class SSD(SingleStage):
         self.proposal_matcher = det_utils.SSDMatcher(iou_thresh)
         self.transform = GeneralizedRCNNTransform(
             min(size), max(size), image_mean or MEAN, image_std or STD, size_divisible=1, fixed_size=size, **kwargs
-        )  # fmt: skip
+        )
         self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
         self.detections_per_img, self.topk_candidates = detections_per_img, topk_candidates
         self.neg_to_pos_ratio = (1.0 - positive_fraction) / positive_fraction
 
     def compute_loss(
-        self,
-        targets: list[Target],
-        head_outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        matched_idxs: list[Tensor],
+        self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor], matched_idxs: list[Tensor]
     ) -> dict[str, Tensor]:
         """The losses of boxes and classes; of the background only the worst cases count."""
         logits = head_outputs["cls_logits"]
@@ -183,9 +172,7 @@ class SSD(SingleStage):
             label[objects] = target["labels"][true]
             wanted.append(label)
         label = stack(wanted)
-        flat = F.cross_entropy(
-            logits.reshape(-1, logits.shape[-1]), label.reshape(-1), reduction="none"
-        )
+        flat = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), label.reshape(-1), reduction="none")
         losses = flat.reshape(label.shape)
         objects = label > 0
         most = self.neg_to_pos_ratio * objects.sum(1, keepdim=True)
@@ -193,34 +180,20 @@ class SSD(SingleStage):
         rank = hard.sort(1, descending=True).indices.sort(1).indices
         total = losses[objects].sum() + losses[rank < most].sum()
         number = max(1, count)
-        return {
-            "bbox_regression": stack(box_losses).sum() / number,
-            "classification": total / number,
-        }
+        return {"bbox_regression": stack(box_losses).sum() / number, "classification": total / number}
 
     def losses(
-        self,
-        targets: list[dict[str, Tensor]],
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
+        self, targets: list[dict[str, Tensor]], outputs: dict[str, Tensor], anchors: list[Tensor], counts: list[int]
     ) -> Any:
         return self.compute_loss(targets, outputs, anchors, self.matched(targets, anchors))
 
     def detections(
-        self,
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
-        shapes: list[tuple[int, int]],
+        self, outputs: dict[str, Tensor], anchors: list[Tensor], counts: list[int], shapes: list[tuple[int, int]]
     ) -> Any:
         return self.postprocess_detections(outputs, anchors, shapes)
 
     def postprocess_detections(
-        self,
-        head_outputs: dict[str, Tensor],
-        image_anchors: list[Tensor],
-        image_shapes: list[tuple[int, int]],
+        self, head_outputs: dict[str, Tensor], image_anchors: list[Tensor], image_shapes: list[tuple[int, int]]
     ) -> list[Target]:
         """The detections of each picture."""
         scores = F.softmax(head_outputs["cls_logits"], -1)
@@ -237,9 +210,7 @@ class SSD(SingleStage):
                 parts[0].append(boxes[chosen[order]])
                 parts[1].append(value)
                 parts[2].append(full_like(value, label, dtype=dtypes.int64))
-            found.append(
-                without_doubles(cat(parts[0], 0), cat(parts[1], 0), cat(parts[2], 0), self)
-            )
+            found.append(without_doubles(cat(parts[0], 0), cat(parts[1], 0), cat(parts[2], 0), self))
         return found
 
 

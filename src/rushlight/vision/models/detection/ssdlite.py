@@ -26,14 +26,11 @@ __all__ = ["SSDLite320_MobileNet_V3_Large_Weights", "ssdlite320_mobilenet_v3_lar
 Norm = Callable[..., nn.Module]
 
 
-def _prediction_block(
-    in_channels: int, out_channels: int, kernel_size: int, norm_layer: Norm
-) -> nn.Sequential:
+def _prediction_block(in_channels: int, out_channels: int, kernel_size: int, norm_layer: Norm) -> nn.Sequential:
     """A filter for each channel, and a mixture of them."""
     filters = Conv2dNormActivation(
-        in_channels, in_channels, kernel_size, groups=in_channels, norm_layer=norm_layer,
-        activation_layer=nn.ReLU6,
-    )  # fmt: skip
+        in_channels, in_channels, kernel_size, groups=in_channels, norm_layer=norm_layer, activation_layer=nn.ReLU6
+    )
     return nn.Sequential(filters, nn.Conv2d(in_channels, out_channels, 1))
 
 
@@ -52,9 +49,7 @@ _small = partial(nn.init.normal_, mean=0.0, std=0.03)
 
 
 def _heads(channels: list[int], anchors: list[int], columns: int, norm: Norm) -> nn.ModuleList:
-    layers = nn.ModuleList(
-        _prediction_block(c, columns * n, 3, norm) for c, n in zip(channels, anchors)
-    )
+    layers = nn.ModuleList(_prediction_block(c, columns * n, 3, norm) for c, n in zip(channels, anchors))
     drawn(layers.modules(), _small)
     return layers
 
@@ -62,9 +57,7 @@ def _heads(channels: list[int], anchors: list[int], columns: int, norm: Norm) ->
 class SSDLiteClassificationHead(SSDScoringHead):
     """As `SSDClassificationHead`, by separable convolutions and a normalisation, `norm_layer`."""
 
-    def __init__(
-        self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm
-    ) -> None:
+    def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm) -> None:
         super().__init__(_heads(in_channels, num_anchors, num_classes, norm_layer), num_classes)
 
 
@@ -78,20 +71,13 @@ class SSDLiteRegressionHead(SSDScoringHead):
 class SSDLiteHead(nn.Module):
     """As `SSDLiteClassificationHead`: classes and boxes of every default box."""
 
-    def __init__(
-        self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm
-    ) -> None:
+    def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm) -> None:
         super().__init__()
-        self.classification_head = SSDLiteClassificationHead(
-            in_channels, num_anchors, num_classes, norm_layer
-        )
+        self.classification_head = SSDLiteClassificationHead(in_channels, num_anchors, num_classes, norm_layer)
         self.regression_head = SSDLiteRegressionHead(in_channels, num_anchors, norm_layer)
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
-        return {
-            "bbox_regression": self.regression_head(x),
-            "cls_logits": self.classification_head(x),
-        }
+        return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}
 
 
 class SSDLiteFeatureExtractorMobileNet(nn.Module):
@@ -112,20 +98,14 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
     """
 
     def __init__(
-        self,
-        backbone: Any,
-        c4_pos: int,
-        norm_layer: Norm,
-        width_mult: float = 1.0,
-        min_depth: int = 16,
+        self, backbone: Any, c4_pos: int, norm_layer: Norm, width_mult: float = 1.0, min_depth: int = 16
     ) -> None:
         super().__init__()
         if backbone[c4_pos].use_res_connect:
             raise ValueError("backbone[c4_pos].use_res_connect should be False")
         block = backbone[c4_pos].block
         self.features = nn.Sequential(
-            nn.Sequential(*backbone[:c4_pos], block[0]),
-            nn.Sequential(block[1:], *backbone[c4_pos + 1 :]),
+            nn.Sequential(*backbone[:c4_pos], block[0]), nn.Sequential(block[1:], *backbone[c4_pos + 1 :])
         )
         sizes = [max(min_depth, int(n * width_mult)) for n in (512, 256, 256, 128)]
         channels = [backbone[-1].out_channels, *sizes]
@@ -157,9 +137,7 @@ def _on_mobilenet(
     count = _validate_trainable_layers(is_trained, trainable_backbone_layers, 6, 6)
     norm = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.03)
     # Weights of a backbone belong to the full one; from nothing the smaller last stage is enough.
-    net = mobilenetv3.mobilenet_v3_large(
-        weights=below, progress=progress, norm_layer=norm, reduced_tail=below is None
-    )
+    net = mobilenetv3.mobilenet_v3_large(weights=below, progress=progress, norm_layer=norm, reduced_tail=below is None)
     if below is None:
         drawn(net.modules(), _small)
     backbone = _mobilenet_extractor(net, count, norm)

@@ -40,9 +40,7 @@ def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence
     return stack([x1 * across, y1 * down, x2 * across, y2 * down], 1)
 
 
-def resize_keypoints(
-    keypoints: Tensor, original_size: Sequence[int], new_size: Sequence[int]
-) -> Tensor:
+def resize_keypoints(keypoints: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
     """Points (x, y, visible) of a picture of one (height, width) in another.
 
     Example:
@@ -100,10 +98,7 @@ class GeneralizedRCNNTransform(nn.Module):
         targets = None if targets is None else [dict(t) for t in targets]
         for i, image in enumerate(images):
             if image.ndim != 3:
-                raise ValueError(
-                    "images is expected to be a list of 3d tensors of shape [C, H, W], got "
-                    f"{image.shape}"
-                )
+                raise ValueError(f"images is expected to be a list of 3d tensors of shape [C, H, W], got {image.shape}")
             target = None if targets is None else targets[i]
             images[i], target = self.resize(self.normalize(image), target)
             if targets is not None and target is not None:
@@ -115,8 +110,7 @@ class GeneralizedRCNNTransform(nn.Module):
         """A picture of numbers from 0 to 1, less the mean, over the deviation."""
         if not image.is_floating_point():
             raise TypeError(
-                "Expected input images to be of floating type (in range [0, 1]), but found type "
-                f"{image.dtype} instead"
+                f"Expected input images to be of floating type (in range [0, 1]), but found type {image.dtype} instead"
             )
         mean = tensor(self.image_mean, dtype=image.dtype, device=image.device)
         std = tensor(self.image_std, dtype=image.dtype, device=image.device)

@@ -17,9 +17,7 @@ from .._utils import IntermediateLayerGetter
 class _SimpleSegmentationModel(nn.Module):
     """A backbone, a classifier of its last map, and perhaps one of an earlier map that helps in training."""
 
-    def __init__(
-        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None
-    ) -> None:
+    def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None) -> None:
         super().__init__()
         self.backbone = backbone
         self.classifier = classifier
@@ -42,11 +40,7 @@ def enlarged(x: Tensor, size: Sequence[int]) -> Tensor:
 
 def stages(features: nn.Sequential) -> list[int]:
     """Where the stages of a MobileNet end: before each block that halves the map, and at the end."""
-    return [
-        0,
-        *(i for i, block in enumerate(features) if getattr(block, "_is_cn", False)),
-        len(features) - 1,
-    ]
+    return [0, *(i for i, block in enumerate(features) if getattr(block, "_is_cn", False)), len(features) - 1]
 
 
 def on_resnet(
@@ -63,9 +57,7 @@ def on_resnet(
         **kwargs: Any,
     ) -> nn.Module:
         below = getattr(resnet, name)(
-            weights=weights_backbone,
-            progress=progress,
-            replace_stride_with_dilation=[False, True, True],
+            weights=weights_backbone, progress=progress, replace_stride_with_dilation=[False, True, True]
         )
         layers = {"layer4": "out"} | ({"layer3": "aux"} if aux_loss else {})
         helper = aux(1024, num_classes) if aux_loss else None
@@ -74,11 +66,7 @@ def on_resnet(
     return make
 
 
-def mobilenet_features(
-    weights_backbone: WeightsEnum | str | None, progress: bool
-) -> tuple[nn.Sequential, list[int]]:
+def mobilenet_features(weights_backbone: WeightsEnum | str | None, progress: bool) -> tuple[nn.Sequential, list[int]]:
     """The layers of MobileNetV3 with a dilated last stage, and where its stages end."""
-    model = mobilenetv3.mobilenet_v3_large(
-        weights=weights_backbone, progress=progress, dilated=True
-    )
+    model = mobilenetv3.mobilenet_v3_large(weights=weights_backbone, progress=progress, dilated=True)
     return model.features, stages(model.features)

@@ -38,9 +38,7 @@ class DeepLabV3(_SimpleSegmentationModel):
     """
 
 
-def _conv(
-    in_channels: int, out_channels: int, kernel: int = 1, dilation: int = 1
-) -> list[nn.Module]:
+def _conv(in_channels: int, out_channels: int, kernel: int = 1, dilation: int = 1) -> list[nn.Module]:
     around = dilation if kernel == 3 else 0
     return [
         nn.Conv2d(in_channels, out_channels, kernel, padding=around, dilation=dilation, bias=False),
@@ -63,12 +61,8 @@ class DeepLabHead(nn.Sequential):
         torch.Size([1, 5, 4, 4])
     """
 
-    def __init__(
-        self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)
-    ) -> None:
-        super().__init__(
-            ASPP(in_channels, atrous_rates), *_conv(256, 256, 3), nn.Conv2d(256, num_classes, 1)
-        )
+    def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
+        super().__init__(ASPP(in_channels, atrous_rates), *_conv(256, 256, 3), nn.Conv2d(256, num_classes, 1))
 
 
 class ASPPConv(nn.Sequential):
@@ -113,17 +107,13 @@ class ASPP(nn.Module):
         torch.Size([1, 3, 6, 6])
     """
 
-    def __init__(
-        self, in_channels: int, atrous_rates: Sequence[int], out_channels: int = 256
-    ) -> None:
+    def __init__(self, in_channels: int, atrous_rates: Sequence[int], out_channels: int = 256) -> None:
         super().__init__()
         rows: list[nn.Module] = [nn.Sequential(*_conv(in_channels, out_channels))]
         rows += [ASPPConv(in_channels, out_channels, rate) for rate in atrous_rates]
         rows.append(ASPPPooling(in_channels, out_channels))
         self.convs = nn.ModuleList(rows)
-        self.project = nn.Sequential(
-            *_conv(len(rows) * out_channels, out_channels), nn.Dropout(0.5)
-        )
+        self.project = nn.Sequential(*_conv(len(rows) * out_channels, out_channels), nn.Dropout(0.5))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.project(cat([conv(x) for conv in self.convs], 1))

@@ -33,12 +33,7 @@ class LRASPP(nn.Module):
     """
 
     def __init__(
-        self,
-        backbone: Any,
-        low_channels: int,
-        high_channels: int,
-        num_classes: int,
-        inter_channels: int = 128,
+        self, backbone: Any, low_channels: int, high_channels: int, num_classes: int, inter_channels: int = 128
     ) -> None:
         super().__init__()
         self.backbone = backbone
@@ -52,9 +47,7 @@ class LRASPP(nn.Module):
 class LRASPPHead(nn.Module):
     """As `LRASPP`, of maps "low" and "high": the coarse one weighted by its own average, enlarged, and added to the finer one as classes."""
 
-    def __init__(
-        self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int
-    ) -> None:
+    def __init__(self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int) -> None:
         super().__init__()
         self.cbr = nn.Sequential(
             nn.Conv2d(high_channels, inter_channels, 1, bias=False),
@@ -62,9 +55,7 @@ class LRASPPHead(nn.Module):
             nn.ReLU(inplace=True),
         )
         self.scale = nn.Sequential(
-            nn.AdaptiveAvgPool2d(1),
-            nn.Conv2d(high_channels, inter_channels, 1, bias=False),
-            nn.Sigmoid(),
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(high_channels, inter_channels, 1, bias=False), nn.Sigmoid()
         )
         self.low_classifier = nn.Conv2d(low_channels, num_classes, 1)
         self.high_classifier = nn.Conv2d(inter_channels, num_classes, 1)
@@ -76,11 +67,7 @@ class LRASPPHead(nn.Module):
 
 
 def _on_mobilenet(
-    num_classes: int,
-    weights_backbone: WeightsEnum | str | None,
-    trained: bool,
-    progress: bool = True,
-    **kwargs: Any,
+    num_classes: int, weights_backbone: WeightsEnum | str | None, trained: bool, progress: bool = True, **kwargs: Any
 ) -> LRASPP:
     features, ends = mobilenet_features(weights_backbone, progress)
     low, high = ends[-4], ends[-1]

@@ -47,15 +47,7 @@ from ._misc import (
     ToDtype,
 )
 from ._mixing import CutMix, MixUp
-from ._query import (
-    check_type,
-    get_bounding_boxes,
-    get_keypoints,
-    has_all,
-    has_any,
-    query_chw,
-    query_size,
-)
+from ._query import check_type, get_bounding_boxes, get_keypoints, has_all, has_any, query_chw, query_size
 from ._resizing import RandomResize, RandomResizedCrop, RandomShortestSize, Resize, ScaleJitter
 from ._transform import Transform
 from ._warping import (

@@ -74,21 +74,16 @@ class _Drawing(Transform):
     def _first_space(self, bins: int, *size: int | Sequence[int]) -> _Space:
         """The operations of the first generation; thresholds are parts of the range here."""
         first: Any = self._v1_transform_cls
-        return {
-            **first._augmentation_space(self, bins, *size),
-            "Solarize": (linspace(1.0, 0.0, bins), False),
-        }
+        return {**first._augmentation_space(self, bins, *size), "Solarize": (linspace(1.0, 0.0, bins), False)}
 
     def _picture(self, flat_inputs: list[Any]) -> int:
         """The place of the picture in a sample."""
         found = []
-        for i, (inpt, wanted) in enumerate(zip(flat_inputs, self._needs_transform_list(flat_inputs))):  # fmt: skip
+        for i, (inpt, wanted) in enumerate(zip(flat_inputs, self._needs_transform_list(flat_inputs))):
             if wanted and check_type(inpt, PICTURES):
                 found.append(i)
             elif isinstance(inpt, (BoundingBoxes, Mask, KeyPoints)):
-                raise TypeError(
-                    f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()"
-                )
+                raise TypeError(f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()")
         if not found:
             raise TypeError("Found no image in the sample.")
         if len(found) > 1:
@@ -118,9 +113,7 @@ class _Drawing(Transform):
 
     def _applied(self, image: Picture, name: str, strength: float) -> Any:
         """One operation on a picture."""
-        return self._apply_image_or_video_transform(
-            image, name, strength, self.interpolation, self._fill
-        )
+        return self._apply_image_or_video_transform(image, name, strength, self.interpolation, self._fill)
 
     def _apply_image_or_video_transform(
         self, image: Picture, transform_id: str, magnitude: float, interpolation: Any, fill: Any
@@ -243,7 +236,7 @@ class AugMix(_Drawing):
         return batch
 
     def _shares(self, count: int, rows: int, device: device) -> Tensor:
-        return _sample_dirichlet(tensor([self.alpha] * count, device=device).expand(rows, -1))  # fmt: skip
+        return _sample_dirichlet(tensor([self.alpha] * count, device=device).expand(rows, -1))
 
     def _augmented(self, image: Any) -> Any:
         space = self._first_space(10, F.get_size(image))

@@ -39,7 +39,7 @@ class RandomGrayscale(Sometimes):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The part without colour."""
-        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=params["num_input_channels"])  # fmt: skip
+        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=params["num_input_channels"])
 
 
 class RGB(Transform):
@@ -92,11 +92,9 @@ class ColorJitter(Transform):
         elif isinstance(value, (tuple, list)) and len(value) == 2:
             found = [float(v) for v in value]
         else:
-            raise TypeError(
-                f"{name}={value} should be a single number or a sequence with length 2."
-            )
+            raise TypeError(f"{name}={value} should be a single number or a sequence with length 2.")
         if not bound[0] <= found[0] <= found[1] <= bound[1]:
-            raise ValueError(f"{name} values should be between {bound} and increasing, but got {found}.")  # fmt: skip
+            raise ValueError(f"{name} values should be between {bound} and increasing, but got {found}.")
         return None if found[0] == found[1] == centre else (float(found[0]), float(found[1]))
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:

@@ -83,9 +83,7 @@ class RandomChoice(Transform):
         _check(transforms, (Sequence,), "")
         weights = [1.0] * len(transforms) if p is None else list(p)
         if len(weights) != len(transforms):
-            raise ValueError(
-                f"Length of p doesn't match the number of transforms: {len(weights)} != {len(transforms)}"
-            )
+            raise ValueError(f"Length of p doesn't match the number of transforms: {len(weights)} != {len(transforms)}")
         super().__init__()
         self.transforms = transforms
         self.p = [w / sum(weights) for w in weights]

@@ -47,8 +47,7 @@ class RandomErasing(Sometimes):
         channels, height, width = query_chw(flat_inputs)
         if self.value is not None and len(self.value) not in (1, channels):
             raise ValueError(
-                f"If value is a sequence, it should have either a single value or {channels} "
-                "(number of inpt channels)"
+                f"If value is a sequence, it should have either a single value or {channels} (number of inpt channels)"
             )
         sizes = (channels, height, width)
         found = _random_geometry.drawn_hole(*sizes, self.scale, self.ratio, self.value)

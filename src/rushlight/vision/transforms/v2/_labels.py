@@ -62,9 +62,7 @@ class SanitizeBoundingBoxes(_Sanitizing):
         tensor([7])
     """
 
-    def __init__(
-        self, min_size: float = 1.0, min_area: float = 1.0, labels_getter: Any = "default"
-    ) -> None:
+    def __init__(self, min_size: float = 1.0, min_area: float = 1.0, labels_getter: Any = "default") -> None:
         super().__init__()
         if min_size < 1:
             raise ValueError(f"min_size must be >= 1, got {min_size}.")

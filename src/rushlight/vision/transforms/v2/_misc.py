@@ -90,22 +90,16 @@ class LinearTransformation(_NoPictures):
         super().__init__()
         matrix, mean = transformation_matrix, mean_vector
         if matrix.size(0) != matrix.size(1):
-            raise ValueError(
-                f"transformation_matrix should be square. Got {tuple(matrix.size())} rectangular matrix."
-            )
+            raise ValueError(f"transformation_matrix should be square. Got {tuple(matrix.size())} rectangular matrix.")
         if mean.size(0) != matrix.size(0):
             raise ValueError(
                 f"mean_vector should have the same length {mean.size(0)} as any one of the dimensions of the "
                 f"transformation_matrix [{tuple(matrix.size())}]"
             )
         if matrix.device != mean.device:
-            raise ValueError(
-                f"Input tensors should be on the same device. Got {matrix.device} and {mean.device}"
-            )
+            raise ValueError(f"Input tensors should be on the same device. Got {matrix.device} and {mean.device}")
         if matrix.dtype != mean.dtype:
-            raise ValueError(
-                f"Input tensors should have the same dtype. Got {matrix.dtype} and {mean.dtype}"
-            )
+            raise ValueError(f"Input tensors should have the same dtype. Got {matrix.dtype} and {mean.dtype}")
         self.transformation_matrix, self.mean_vector = matrix, mean
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -147,18 +141,14 @@ class GaussianBlur(Transform):
     _v1_transform_cls = _random_colour.GaussianBlur
     _functional, _given = F.gaussian_blur, ("kernel_size",)
 
-    def __init__(
-        self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)
-    ) -> None:
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
-        self.kernel_size = two_sizes(kernel_size, "Kernel size should be a tuple/list of two integers")  # fmt: skip
+        self.kernel_size = two_sizes(kernel_size, "Kernel size should be a tuple/list of two integers")
         if any(k <= 0 or k % 2 == 0 for k in self.kernel_size):
             raise ValueError("Kernel size value should be an odd and positive number.")
         self.sigma = number_or_two(sigma, "sigma")
         if not 0.0 < self.sigma[0] <= self.sigma[1]:
-            raise ValueError(
-                f"sigma values should be positive and of the form (min, max). Got {self.sigma}"
-            )
+            raise ValueError(f"sigma values should be positive and of the form (min, max). Got {self.sigma}")
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The width."""
@@ -253,7 +243,7 @@ class ToDtype(Transform):
                 'you can use "others" as a catch-all key '
                 'e.g. dtype={tv_tensors.Mask: torch.int64, "others": None} to pass-through the rest of the inputs.'
             )
-        return inpt if dtype is None else self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)  # fmt: skip
+        return inpt if dtype is None else self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)
 
     def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return None if isinstance(self.dtype, dict) else _in_dtype(stage, self.dtype, self.scale)

@@ -22,9 +22,7 @@ from .functional import is_pure_tensor
 class _Mixing(Transform):
     """A batch (pictures, labels), mixed by a share that is drawn once for all."""
 
-    def __init__(
-        self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default"
-    ) -> None:
+    def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default") -> None:
         super().__init__()
         self.alpha = float(alpha)
         self._dist = Beta(tensor([alpha]), tensor([alpha]))
@@ -44,10 +42,7 @@ class _Mixing(Transform):
         self._check_labels(labels)
         params = {"labels": labels, "batch_size": labels.shape[0]}
         params |= self.make_params([x for x, wanted in zip(flat_inputs, needs) if wanted])
-        made = [
-            self.transform(x, params) if wanted or x is labels else x
-            for x, wanted in zip(flat_inputs, needs)
-        ]
+        made = [self.transform(x, params) if wanted or x is labels else x for x, wanted in zip(flat_inputs, needs)]
         return tree_unflatten(made, spec)
 
     def _check_labels(self, labels: Any) -> None:
@@ -76,9 +71,7 @@ class _Mixing(Transform):
             return inpt
         dims = 5 if isinstance(inpt, Video) else 4
         if inpt.ndim != dims:
-            raise ValueError(
-                f"Expected a batched input with {dims} dims, but got {inpt.ndim} dimensions instead."
-            )
+            raise ValueError(f"Expected a batched input with {dims} dims, but got {inpt.ndim} dimensions instead.")
         if inpt.shape[0] != params["batch_size"]:
             raise ValueError(
                 "The batch size of the image or video does not match the batch size of the labels: "

@@ -138,9 +138,7 @@ def labels_finder(labels_getter: Any) -> Callable[[Any], Any]:
         return lambda _: None
     if labels_getter == "default":
         return _find_labels_default_heuristic
-    raise ValueError(
-        f"labels_getter should either be 'default', a callable, or None, but got {labels_getter}."
-    )
+    raise ValueError(f"labels_getter should either be 'default', a callable, or None, but got {labels_getter}.")
 
 
 def labels_of(found: Any) -> tuple[Tensor, ...] | None:
@@ -148,7 +146,7 @@ def labels_of(found: Any) -> tuple[Tensor, ...] | None:
     if found is None:
         return None
     labels = (found,) if isinstance(found, Tensor) else found
-    wrong = [x for x in labels if not isinstance(x, Tensor)] if isinstance(labels, (tuple, list)) else [labels]  # fmt: skip
+    wrong = [x for x in labels if not isinstance(x, Tensor)] if isinstance(labels, (tuple, list)) else [labels]
     if wrong:
         raise ValueError(
             f"The labels in the input to forward() must be a tensor or None, got {type(wrong[0])} instead."

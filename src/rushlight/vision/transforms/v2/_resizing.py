@@ -47,9 +47,7 @@ class Resize(Transform):
         super().__init__()
         if size is None:
             if not isinstance(max_size, int):
-                raise ValueError(
-                    f"max_size must be an integer when size is None, but got {max_size} instead."
-                )
+                raise ValueError(f"max_size must be an integer when size is None, but got {max_size} instead.")
         elif not (isinstance(size, int) or (isinstance(size, Sequence) and len(size) in (1, 2))):
             raise ValueError(
                 f"size can be an integer, a sequence of one or two integers, or None, but got {size} instead."

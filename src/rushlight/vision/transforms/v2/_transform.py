@@ -23,12 +23,10 @@ from .functional._registry import is_pure_tensor, kernel_of
 def _as_of_the_second(doc: str) -> str:
     """The sections of a docstring of the first generation, for its twin here."""
     said = cleandoc(doc).partition("\n\n")[2]
-    said = said.replace("from rushlight.vision import transforms", "from rushlight.vision.transforms import v2")  # fmt: skip
+    said = said.replace("from rushlight.vision import transforms", "from rushlight.vision.transforms import v2")
     said = re.sub(r"(?<!vision\.)transforms\.", "v2.", said)
     said = said.replace("an `InterpolationMode`.", "an `InterpolationMode`, or its name.")
-    return re.sub(
-        r"(\n\s+fill: [^;.\n]*).*", r"\1, or a dict from kinds of input to colours.", said
-    )
+    return re.sub(r"(\n\s+fill: [^;.\n]*).*", r"\1, or a dict from kinds of input to colours.", said)
 
 
 class Transform(Module):
@@ -173,9 +171,7 @@ class Sometimes(Transform):
 def _check_fill(fill: object) -> Any:
     """A fill, its numbers as floats."""
     if fill is not None and not isinstance(fill, (numbers.Number, tuple, list)):
-        raise TypeError(
-            "Got inappropriate fill arg, only Numbers, tuples, lists and dicts are allowed."
-        )
+        raise TypeError("Got inappropriate fill arg, only Numbers, tuples, lists and dicts are allowed.")
     return [float(v) for v in fill] if isinstance(fill, (tuple, list)) else fill
 
 
@@ -213,7 +209,7 @@ def number_or_two(arg: Any, name: str) -> list[float]:
     return [float(values[0]), float(values[-1])]
 
 
-def two_sizes(size: Any, message: str = "Please provide only two dimensions (h, w) for size.") -> Any:  # fmt: skip
+def two_sizes(size: Any, message: str = "Please provide only two dimensions (h, w) for size.") -> Any:
     """(height, width) of one number or two."""
     if isinstance(size, numbers.Number):
         return int(size), int(size)  # type: ignore[call-overload]
@@ -228,9 +224,7 @@ def check_padding(padding: object) -> None:
     """Refuse a padding that is none."""
     parts = padding if isinstance(padding, (tuple, list)) else [padding]
     if len(parts) not in (1, 2, 4) or not all(isinstance(p, int) for p in parts):
-        raise ValueError(
-            f"Padding must be an int or a 1, 2, or 4 element of tuple or list, got {padding}."
-        )
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element of tuple or list, got {padding}.")
 
 
 def check_padding_mode(padding_mode: object) -> None:

@@ -172,8 +172,6 @@ class ElasticTransform(Transform):
             drawn = empty(1, 1, *size).uniform_() * 2 - 1
             if smooth > 0.0:
                 kernel = int(8 * smooth + 1) | 1  # odd
-                drawn = self._call_kernel(
-                    F.gaussian_blur, drawn, [kernel, kernel], list(self.sigma)
-                )
+                drawn = self._call_kernel(F.gaussian_blur, drawn, [kernel, kernel], list(self.sigma))
             parts.append(drawn * strength / length)
         return {"displacement": cat(parts, 1).permute(0, 2, 3, 1)}

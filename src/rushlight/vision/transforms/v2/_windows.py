@@ -66,9 +66,7 @@ class _Crops(Transform):
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         if has_any(flat_inputs, BoundingBoxes, Mask):
-            raise TypeError(
-                f"BoundingBoxes'es and Mask's are not supported by {type(self).__name__}()"
-            )
+            raise TypeError(f"BoundingBoxes'es and Mask's are not supported by {type(self).__name__}()")
 
 
 class FiveCrop(_Crops):
@@ -201,9 +199,7 @@ class RandomCrop(Transform):
         th, tw = self.size
         if height < th or width < tw:
             said = "padded " if self.padding is not None else ""
-            raise ValueError(
-                f"Required crop size {(th, tw)} is larger than {said}input image size {(height, width)}."
-            )
+            raise ValueError(f"Required crop size {(th, tw)} is larger than {said}input image size {(height, width)}.")
         first = int(randint(0, height - th + 1, ()).item()) if height > th else 0
         second = int(randint(0, width - tw + 1, ()).item()) if width > tw else 0
         return {
@@ -215,7 +211,7 @@ class RandomCrop(Transform):
         """The window of the part."""
         if params["needs_pad"]:
             fill = fill_for(self._fill, inpt)
-            inpt = self._call_kernel(F.pad, inpt, padding=params["padding"], fill=fill, padding_mode=self.padding_mode)  # fmt: skip
+            inpt = self._call_kernel(F.pad, inpt, padding=params["padding"], fill=fill, padding_mode=self.padding_mode)
         if params["needs_crop"]:
             window = {name: params[name] for name in ("top", "left", "height", "width")}
             inpt = self._call_kernel(F.crop, inpt, **window)
@@ -228,7 +224,7 @@ class RandomCrop(Transform):
         if isinstance(self.fill, dict) or tall != wide:
             return None  # the first generation draws two places where one is enough
         rim = [left, top, right, bottom]
-        return _random_geometry.RandomCrop(self.size, rim, False, self.fill, self.padding_mode).__batched__(stage)  # fmt: skip
+        return _random_geometry.RandomCrop(self.size, rim, False, self.fill, self.padding_mode).__batched__(stage)
 
 
 _OPTIONS = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
@@ -282,7 +278,7 @@ class RandomIoUCrop(Transform):
         """The window and the boxes whose centre is in it; nothing when the picture stays whole."""
         size = query_size(flat_inputs)
         boxes = get_bounding_boxes(flat_inputs)
-        corners = F.convert_bounding_box_format(boxes.as_subclass(Tensor), boxes.format, BoundingBoxFormat.XYXY)  # fmt: skip
+        corners = F.convert_bounding_box_format(boxes.as_subclass(Tensor), boxes.format, BoundingBoxFormat.XYXY)
         while True:
             overlap = self.options[int(randint(0, len(self.options), (1,)).item())]
             if overlap >= 1.0:
@@ -292,7 +288,7 @@ class RandomIoUCrop(Transform):
                 if found is not None:
                     return found
 
-    def _trial(self, size: tuple[int, int], corners: Tensor, overlap: float) -> dict[str, Any] | None:  # fmt: skip
+    def _trial(self, size: tuple[int, int], corners: Tensor, overlap: float) -> dict[str, Any] | None:
         height, width = size
         scales = self.min_scale + (self.max_scale - self.min_scale) * empty(2).uniform_()
         w, h = int((width * scales[0]).item()), int((height * scales[1]).item())
@@ -302,16 +298,11 @@ class RandomIoUCrop(Transform):
         left, top = int(((width - w) * across).item()), int(((height - h) * down).item())
         if w == 0 or h == 0:
             return None
-        cx, cy = (
-            0.5 * (corners[..., 0] + corners[..., 2]),
-            0.5 * (corners[..., 1] + corners[..., 3]),
-        )
+        cx, cy = (0.5 * (corners[..., 0] + corners[..., 2]), 0.5 * (corners[..., 1] + corners[..., 3]))
         inside = (left < cx) & (cx < left + w) & (top < cy) & (cy < top + h)
         if not inside.any():
             return None
-        window = tensor(
-            [[left, top, left + w, top + h]], dtype=corners.dtype, device=corners.device
-        )
+        window = tensor([[left, top, left + w, top + h]], dtype=corners.dtype, device=corners.device)
         if box_iou(corners[inside], window).max() < overlap:
             return None
         return {"top": top, "left": left, "height": h, "width": w, "is_within_crop_area": inside}

@@ -15,9 +15,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 class autocast(_autocast):  # noqa: N801 - PyTorch's name
     """As `torch.amp.autocast` of "cuda", under its older name."""
 
-    def __init__(
-        self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True
-    ) -> None:
+    def __init__(self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True) -> None:
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 

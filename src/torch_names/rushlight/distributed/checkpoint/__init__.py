@@ -9,15 +9,7 @@ from . import (  # type: ignore[attr-defined]
     state_dict_saver,
     stateful,
 )
-from .saving import (
-    DefaultLoadPlanner,
-    DefaultSavePlanner,
-    FileSystemReader,
-    FileSystemWriter,
-    async_save,
-    load,
-    save,
-)
+from .saving import DefaultLoadPlanner, DefaultSavePlanner, FileSystemReader, FileSystemWriter, async_save, load, save
 
 __all__ = [
     "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "async_save", "filesystem",

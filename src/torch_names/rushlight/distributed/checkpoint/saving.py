@@ -62,9 +62,7 @@ class FileSystemReader(FileSystemWriter):
 def _path(checkpoint_id: Any, storage: Any) -> str:
     found = checkpoint_id if checkpoint_id is not None else getattr(storage, "path", None)
     if found is None:
-        raise ValueError(
-            "a checkpoint needs a checkpoint_id or a storage_writer that names a folder"
-        )
+        raise ValueError("a checkpoint needs a checkpoint_id or a storage_writer that names a folder")
     return os.path.abspath(os.fspath(found))
 
 
@@ -123,9 +121,7 @@ def _pieces(flat: dict[str, Any], rank: int, size: int) -> list[Piece]:
     for name, value in flat.items():
         if isinstance(value, DTensor):
             value = without_summands(value)
-            shape, offset = compute_local_shape_and_global_offset(
-                value.full_shape, value.device_mesh, value.placements
-            )
+            shape, offset = compute_local_shape_and_global_offset(value.full_shape, value.device_mesh, value.placements)
             if all(shape) and _first_copy(value):
                 pieces.append(Piece(name, value.full_shape, offset, value.to_local()))
         elif isinstance(value, Tensor):
@@ -311,9 +307,7 @@ def _there(name: str, shape: Any, reader: CheckpointReader, partly: bool) -> boo
             return False
         raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
     if reader.shape(name) != tuple(shape):
-        raise ValueError(
-            f"Size mismatch between saved {reader.shape(name)} and current: {tuple(shape)} for {name}"
-        )
+        raise ValueError(f"Size mismatch between saved {reader.shape(name)} and current: {tuple(shape)} for {name}")
     return True
 
 
@@ -344,10 +338,7 @@ class DefaultLoadPlanner:
     """
 
     def __init__(
-        self,
-        flatten_state_dict: bool = True,
-        flatten_sharded_tensors: bool = True,
-        allow_partial_load: bool = False,
+        self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False
     ) -> None:
         self.allow_partial_load = allow_partial_load
 
@@ -411,4 +402,4 @@ def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:
         >>> found
         {'w': tensor([1., 1.])}
     """
-    save(pth.load(torch_save_path, weights_only=True), checkpoint_id=dcp_checkpoint_dir, no_dist=True)  # fmt: skip
+    save(pth.load(torch_save_path, weights_only=True), checkpoint_id=dcp_checkpoint_dir, no_dist=True)

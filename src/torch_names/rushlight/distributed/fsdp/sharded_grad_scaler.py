@@ -22,4 +22,4 @@ class ShardedGradScaler(GradScaler):
         enabled: bool = True,
         process_group: Any = None,
     ) -> None:
-        super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)  # fmt: skip
+        super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)

@@ -65,4 +65,4 @@ def merged(chunks: list[Any], specs: Any = None) -> Any:
     form = tree_flatten(chunks[0])[1]
     told = [TensorChunkSpec(0)] * len(flat[0]) if specs is None else tree_flatten(specs)[0]
     parts = zip(told, zip(*flat))
-    return tree_unflatten([cat(p, s.split_dim) if isinstance(s, TensorChunkSpec) else p[0] for s, p in parts], form)  # fmt: skip
+    return tree_unflatten([cat(p, s.split_dim) if isinstance(s, TensorChunkSpec) else p[0] for s, p in parts], form)

@@ -97,7 +97,7 @@ class Pipe(Module):
 
     def build_stage(self, stage_index: int, device: Any, group: Any = None) -> PipelineStage:
         """The stage that a rank runs."""
-        return build_stage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)  # fmt: skip
+        return build_stage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)
 
 
 def build_stage(
@@ -116,7 +116,7 @@ def build_stage(
         >>> torch.distributed.pipelining.build_stage.__name__
         'build_stage'
     """
-    return PipelineStage(stage_module.to(device), stage_index, pipe_info.num_stages, device, group=group)  # fmt: skip
+    return PipelineStage(stage_module.to(device), stage_index, pipe_info.num_stages, device, group=group)
 
 
 def pipeline(

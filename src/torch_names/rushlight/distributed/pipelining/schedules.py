@@ -62,21 +62,17 @@ class _Schedule:
             loss_kwargs: more arguments of `loss_fn`.
         """
         if self._loss_fn is not None and not here.grad:
-            raise RuntimeError(
-                "step() requires gradients to be enabled for backward computation; use eval() instead"
-            )
-        return self._run(args, kwargs, target, losses, return_outputs, loss_kwargs or {}, self._loss_fn is not None)  # fmt: skip
+            raise RuntimeError("step() requires gradients to be enabled for backward computation; use eval() instead")
+        return self._run(args, kwargs, target, losses, return_outputs, loss_kwargs or {}, self._loss_fn is not None)
 
-    def eval(
-        self, *args: Any, target: Any = None, losses: list | None = None, **kwargs: Any
-    ) -> Any:
+    def eval(self, *args: Any, target: Any = None, losses: list | None = None, **kwargs: Any) -> Any:
         """The same without backward."""
         with no_grad():
             return self._run(args, kwargs, target, losses, True, {}, False)
 
     def _run(
         self, args: Any, kwargs: Any, target: Any, losses: list | None, keeps: bool, more: dict, back: bool
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         count = self._n_microbatches
         inputs = pieces(args, count, self._specs[0] if args else None)
         named = pieces(kwargs, count, self._specs[1] if kwargs else None)
@@ -89,9 +85,9 @@ class _Schedule:
         for kind, index, microbatch in self._order:
             stage = self._stages[index]
             if kind == "forward":
-                output = stage.forward_one(microbatch, inputs[microbatch], named[microbatch], self._stages)  # fmt: skip
+                output = stage.forward_one(microbatch, inputs[microbatch], named[microbatch], self._stages)
                 if stage.is_last:
-                    outputs[microbatch] = output.detach() if keeps and hasattr(output, "detach") else output  # fmt: skip
+                    outputs[microbatch] = output.detach() if keeps and hasattr(output, "detach") else output
                     if self._loss_fn is not None and (back or target is not None):
                         told[microbatch] = self._loss_fn(output, targets[microbatch], **more)
             elif back:
@@ -232,7 +228,7 @@ class ScheduleInterleaved1F1B(_Several):
     """
 
     def order(self) -> Order:
-        count, rank, ranks, local = self._n_microbatches, self._rank, self._ranks, len(self._stages)  # fmt: skip
+        count, rank, ranks, local = self._n_microbatches, self._rank, self._ranks, len(self._stages)
         rounds = max(1, count // ranks)
         each, rest = divmod(count, rounds)
         if rest:
@@ -305,7 +301,7 @@ def get_schedule_class(schedule_name: str) -> type[_Schedule]:
     """
     kinds = (Schedule1F1B, ScheduleDualPipeV, ScheduleGPipe, ScheduleInterleaved1F1B, ScheduleInterleavedZeroBubble, ScheduleLoopedBFS,
              ScheduleZBVZeroBubble)  # fmt: skip
-    found = {k.__name__.removeprefix("Schedule").lower(): k for k in kinds}.get(schedule_name.lower())  # fmt: skip
+    found = {k.__name__.removeprefix("Schedule").lower(): k for k in kinds}.get(schedule_name.lower())
     if found is None:
         names = [kind.__name__.removeprefix("Schedule") for kind in kinds]
         raise ValueError(f"Unknown schedule name '{schedule_name}'. The valid options are {names}")

@@ -70,7 +70,7 @@ class PipelineStage:
         absent = {"output_grads": output_grads, "input_grads": input_grads, "dw_builder": dw_builder, "get_mesh": get_mesh}  # fmt: skip
         for name, given in absent.items():
             if given is not None:
-                raise NotYet(f"PipelineStage({name}=): for DTensors between stages, and backward in two parts")  # fmt: skip
+                raise NotYet(f"PipelineStage({name}=): for DTensors between stages, and backward in two parts")
         self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
         self.device, self.group = device, group_of(group)
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
@@ -86,7 +86,7 @@ class PipelineStage:
 
     # -- messages -------------------------------------------------------------------------------------
 
-    def _send(self, tensors: tuple, to: int, microbatch: int, stages: dict[int, PipelineStage], form: bool) -> None:  # fmt: skip
+    def _send(self, tensors: tuple, to: int, microbatch: int, stages: dict[int, PipelineStage], form: bool) -> None:
         if to in stages:
             stages[to]._handed[f"from {self.stage_index}", microbatch] = tensors
             return
@@ -131,15 +131,15 @@ class PipelineStage:
 
     # -- one microbatch -------------------------------------------------------------------------------
 
-    def forward_one(self, microbatch: int, args: tuple, kwargs: dict, stages: dict[int, PipelineStage]) -> Any:  # fmt: skip
+    def forward_one(self, microbatch: int, args: tuple, kwargs: dict, stages: dict[int, PipelineStage]) -> Any:
         """Run the module for a microbatch and send its output on; the output."""
         if self.is_first:
             inputs = args
         else:
             before = self.stage_index - 1
             came = self._receive(None, before, microbatch)
-            wanted = [x.requires_grad for x in came] if before in stages else [f[2] for f in self._forms[before]]  # fmt: skip
-            inputs = tuple(x.detach().requires_grad_(w and self.has_backward) for x, w in zip(came, wanted))  # fmt: skip
+            wanted = [x.requires_grad for x in came] if before in stages else [f[2] for f in self._forms[before]]
+            inputs = tuple(x.detach().requires_grad_(w and self.has_backward) for x, w in zip(came, wanted))
         self._agrees("in", inputs)
         module = self.submod
         if isinstance(module, DistributedDataParallel):
@@ -162,9 +162,9 @@ class PipelineStage:
         told = [(tuple(x.shape), x.dtype) for x in examples if isinstance(x, Tensor)]
         found = [(tuple(x.shape), x.dtype) for x in tensors if isinstance(x, Tensor)]
         if examples and told != found:
-            raise RuntimeError(f"stage {self.stage_index}: {way}put_args say {told}, and these are {found}")  # fmt: skip
+            raise RuntimeError(f"stage {self.stage_index}: {way}put_args say {told}, and these are {found}")
 
-    def backward_one(self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage]) -> None:  # fmt: skip
+    def backward_one(self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage]) -> None:
         """Backward for a microbatch: from the loss, or from the gradients that the next stage sends."""
         inputs, outputs = self._kept.pop(microbatch)
         if isinstance(self.submod, FSDPModule):
@@ -177,7 +177,7 @@ class PipelineStage:
             forms = [(tuple(x.shape), x.dtype, False) for x in with_grad]
             backward(with_grad, list(self._receive(forms, self.stage_index + 1, microbatch)))
         if not self.is_first:
-            grads = tuple(zeros_like(x) if x.grad is None else x.grad for x in inputs if x.requires_grad)  # fmt: skip
+            grads = tuple(zeros_like(x) if x.grad is None else x.grad for x in inputs if x.requires_grad)
             self._send(grads, self.stage_index - 1, microbatch, stages, False)
 
     def ended(self, divisor: int) -> None:

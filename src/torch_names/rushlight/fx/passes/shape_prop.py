@@ -41,9 +41,7 @@ class ShapeProp(Interpreter):
             if not isinstance(value, Tensor):
                 return value
             found = True
-            return TensorMetadata(
-                value.shape, value.dtype, value.requires_grad, value.stride(), None, False, {}
-            )
+            return TensorMetadata(value.shape, value.dtype, value.requires_grad, value.stride(), None, False, {})
 
         seen = map_aggregate(result, note)
         if found:

@@ -282,9 +282,7 @@ def _fixed(name: str, doc: str, weights: list[float], says: str = "general_cosin
 
 hamming = _fixed("hamming", "the Hamming window, which ends at 0.08.", [0.54, 1.0 - 0.54])
 hann = _fixed("hann", "the Hann window, a raised cosine that ends at 0.", [0.5, 0.5])
-blackman = _fixed(
-    "blackman", "the Blackman window, of three cosines.", [0.42, 0.5, 0.08], "blackman"
-)
+blackman = _fixed("blackman", "the Blackman window, of three cosines.", [0.42, 0.5, 0.08], "blackman")
 nuttall = _fixed(
     "nuttall", "Nuttall's window of four cosines, with the lowest side lobes.",
     [0.3635819, 0.4891775, 0.1365995, 0.0106411],

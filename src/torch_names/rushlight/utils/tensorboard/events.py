@@ -134,9 +134,7 @@ class EventFile:
         at = time.time() if wall_time is None else wall_time
         self.file.write(record(event(0 if step is None else int(step), at, summary)))
 
-    def add_summary(
-        self, summary: bytes, global_step: int | None = None, walltime: float | None = None
-    ) -> None:
+    def add_summary(self, summary: bytes, global_step: int | None = None, walltime: float | None = None) -> None:
         """The same with PyTorch's names, for libraries that write summaries themselves."""
         self.add(global_step, summary, walltime)
 

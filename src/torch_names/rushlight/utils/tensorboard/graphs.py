@@ -6,10 +6,7 @@ from typing import Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...nn.modules._global_hooks import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from ...nn.modules._global_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from .._python_dispatch import TorchDispatchMode
 from .._pytree import tree_leaves
 from .events import integer, message
@@ -50,9 +47,7 @@ class _Drawer(TorchDispatchMode):
         self.nodes.append(_node(name, kind, [], [t]))
 
     def into(self, module: Any, args: Any) -> None:
-        if len(self.scopes) > 1 or (
-            id(module) in self.names and self.names[id(module)] != self.scopes[0]
-        ):
+        if len(self.scopes) > 1 or (id(module) in self.names and self.names[id(module)] != self.scopes[0]):
             self.scopes.append(self.names.get(id(module), type(module).__name__))
         else:
             self.scopes.append("")

@@ -44,9 +44,7 @@ def _setting(name: str, value: Any, choices: Sequence[Any] | None) -> bytes:
     return message(4, info)
 
 
-def hparams(
-    settings: dict[str, Any], metrics: dict[str, Any], choices: dict[str, list] | None
-) -> list[bytes]:
+def hparams(settings: dict[str, Any], metrics: dict[str, Any], choices: dict[str, list] | None) -> list[bytes]:
     """Three summaries: what is compared, the run's settings, and that it has ended."""
     for value in settings.values():
         if not isinstance(value, int | float | str | bool):
@@ -54,9 +52,7 @@ def hparams(
     choices = choices or {}
     experiment = b"".join([_setting(n, v, choices.get(n)) for n, v in settings.items()])
     experiment += b"".join([message(5, message(1, message(2, name))) for name in metrics])
-    start = b"".join(
-        [message(1, message(1, n) + message(2, _value(v))) for n, v in settings.items()]
-    )
+    start = b"".join([message(1, message(1, n) + message(2, _value(v))) for n, v in settings.items()])
     parts = (
         ("experiment", _EXPERIMENT, experiment),
         ("session_start_info", _START, start),
@@ -68,18 +64,13 @@ def hparams(
 # -- precision and recall --------------------------------------------------------------------------
 
 
-def pr_counts(
-    labels: np.ndarray, predictions: np.ndarray, thresholds: int, weights: Any
-) -> np.ndarray:
+def pr_counts(labels: np.ndarray, predictions: np.ndarray, thresholds: int, weights: Any) -> np.ndarray:
     """Rows of true and false positives, true and false negatives, precision and recall, by threshold."""
     labels, predictions = labels.ravel(), predictions.ravel()
     weight = np.broadcast_to(np.asarray(1.0 if weights is None else weights), labels.shape)
     places = np.clip(np.floor(predictions * (thresholds - 1)), 0, thresholds - 1).astype(np.int64)
     right = labels.astype(np.float64)
-    above = [
-        np.bincount(places, part * weight, thresholds)[::-1].cumsum()[::-1]
-        for part in (right, 1.0 - right)
-    ]
+    above = [np.bincount(places, part * weight, thresholds)[::-1].cumsum()[::-1] for part in (right, 1.0 - right)]
     tp, fp = above
     tn, fn = fp[0] - fp, tp[0] - tp
     precision, recall = tp / np.maximum(1e-7, tp + fp), tp / np.maximum(1e-7, tp + fn)

@@ -143,9 +143,7 @@ class SummaryWriter:
         if a.dtype != np.uint8:
             a = (a * 255.0).clip(0, 255).astype(np.uint8)
         height, width, channels = a.shape
-        self.file.add(
-            global_step, events.image(tag, png.encode(a), height, width, channels), walltime
-        )
+        self.file.add(global_step, events.image(tag, png.encode(a), height, width, channels), walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
@@ -154,14 +152,11 @@ class SummaryWriter:
         """A batch of pictures, side by side."""
         a = np.moveaxis(_array(img_tensor), dataformats.index("N"), 0)
         rest = dataformats.replace("N", "")
-        self.add_image(
-            tag, np.concatenate([_to_hwc(x, rest) for x in a], axis=1), global_step, walltime, "HWC"
-        )
+        self.add_image(tag, np.concatenate([_to_hwc(x, rest) for x in a], axis=1), global_step, walltime, "HWC")
 
     def add_figure(
-        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
-        walltime: float | None = None,
-    ) -> None:  # fmt: skip
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None
+    ) -> None:
         """A matplotlib figure."""
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png")
@@ -173,11 +168,7 @@ class SummaryWriter:
             plt.close(figure)
 
     def add_text(
-        self,
-        tag: str,
-        text_string: str,
-        global_step: int | None = None,
-        walltime: float | None = None,
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """A piece of Markdown."""
         self.file.add(global_step, events.text(tag, str(text_string)), walltime)
@@ -270,7 +261,7 @@ class SummaryWriter:
 
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The operators of one forward pass, in the modules that call them."""
         from .graphs import graph
 
@@ -300,8 +291,7 @@ class SummaryWriter:
 def _to_hwc(a: np.ndarray, formats: str) -> np.ndarray:
     if len(formats) != a.ndim:
         raise ValueError(
-            f"size of input tensor and input format are different. tensor shape: {a.shape}, "
-            f"input_format: {formats}"
+            f"size of input tensor and input format are different. tensor shape: {a.shape}, input_format: {formats}"
         )
     if formats.upper() == "HW":
         return np.repeat(a[:, :, None], 3, axis=2)

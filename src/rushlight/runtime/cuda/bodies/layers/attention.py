@@ -36,7 +36,7 @@ from ...library.cudnn_graph import (
     CudnnPlan,
     Graph,
     GraphTensor,
-)  # fmt: skip
+)
 from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_products as products
@@ -87,9 +87,7 @@ class _Scores:
     def dropped(self, x: GraphTensor, char: str) -> GraphTensor:
         if self.kept is None:
             return x
-        return self.graph.pointwise(
-            MUL, self.graph.pointwise(MUL, x, self.kept), self.up, char=char
-        )
+        return self.graph.pointwise(MUL, self.graph.pointwise(MUL, x, self.kept), self.up, char=char)
 
 
 def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> CudnnPlan:
@@ -255,7 +253,7 @@ def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
 # What decides about a plan beside the arrays.
 _WATCHED = tuple(
     [(settings, name) for name in ("cudnn_enabled", "deterministic", "cudnn_deterministic", "float32_matmul_precision")]
-)  # fmt: skip
+)
 
 
 def _can_lie(a: DeviceArray) -> bool:
@@ -337,16 +335,14 @@ kernel_for("cuda", "attention")(keyed(attention, _prepared, None, _WATCHED))
 
 def _by_our_kernels(
     q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
-) -> tuple:  # fmt: skip
+) -> tuple:
     """The result, the stats, and the key of what was dropped: by one kernel where it takes them, else by products."""
     if flash.pays(q, k, v, causal, back=False):
         return flash.attend(q, k, v, bias, _alike(q, v.shape[-1]), causal, scale, p)
     return products.attend(q, k, v, bias, causal, scale, p)
 
 
-def _back_by_our_kernels(
-    arrays: tuple, key: DeviceArray | None, causal: bool, scale: float, p: float
-) -> tuple:
+def _back_by_our_kernels(arrays: tuple, key: DeviceArray | None, causal: bool, scale: float, p: float) -> tuple:
     """The gradients of q, k and v in the same way; both draw the same again."""
     gy, q, k, v, bias, out, stats = arrays
     if flash.pays(q, k, v, causal, back=True):
@@ -371,9 +367,7 @@ kernel_for("cuda", "attention_grad")(keyed(attention_grad, _prepared_grad, None,
 
 
 @kernel_for("cuda", "attention_grad_cat")
-def attention_grad_cat(
-    *given: DeviceArray, causal: bool, scale: float, order: tuple[int, ...]
-) -> Any:
+def attention_grad_cat(*given: DeviceArray, causal: bool, scale: float, order: tuple[int, ...]) -> Any:
     """The three gradients beside each other in one array [N, L, size of q + k + v]."""
     gy, q, k, v, out, stats = given
     if stats.dtype != np.float32:
@@ -387,9 +381,7 @@ def attention_grad_cat(
 
 
 @kernel_for("cuda", "masked_attention_grad_cat")
-def masked_attention_grad_cat(
-    *given: Any, causal: bool, scale: float, p: float, order: tuple[int, ...]
-) -> Any:
+def masked_attention_grad_cat(*given: Any, causal: bool, scale: float, p: float, order: tuple[int, ...]) -> Any:
     """The same with a mask or dropout."""
     gy, q, k, v, bias, out, stats, kept = given
     if stats.dtype != np.float32 or (p and (kept.dtype != _KEY or kept.size == 2)):
@@ -400,7 +392,7 @@ def masked_attention_grad_cat(
 
 def _cat_by_our_kernel(
     arrays: tuple, key: DeviceArray | None, causal: bool, scale: float, p: float, order: tuple[int, ...]
-) -> Any:  # fmt: skip
+) -> Any:
     gy, q, k, v, bias, out, stats = arrays
     if not flash.takes(q, v):
         return NotImplemented
@@ -409,9 +401,7 @@ def _cat_by_our_kernel(
     return joined
 
 
-def _beside(
-    q: DeviceArray, k: DeviceArray, v: DeviceArray, order: tuple[int, ...]
-) -> tuple[Any, tuple]:
+def _beside(q: DeviceArray, k: DeviceArray, v: DeviceArray, order: tuple[int, ...]) -> tuple[Any, tuple]:
     """Memory [N, L, size of q + k + v], and q's, k's and v's places in it, which lie there in `order`."""
     batch, _, length, _ = q.shape
     widths = [a.shape[1] * a.shape[3] for a in (q, k, v)]
@@ -427,9 +417,7 @@ def _beside(
     return joined, tuple(grads)
 
 
-def _differentiate(
-    arrays: tuple, grads: tuple, causal: bool, scale: float, kept: Any = None, p: float = 0.0
-) -> Any:
+def _differentiate(arrays: tuple, grads: tuple, causal: bool, scale: float, kept: Any = None, p: float = 0.0) -> Any:
     """Write the gradients where they are asked for."""
     gy, q, k, v, bias, out, stats = arrays
     gy, q, k, v, out = [_rows_dense(a) for a in (gy, q, k, v, out)]
@@ -445,9 +433,7 @@ def _drawn(kept: Any, p: float) -> list[int]:
     return [kept.data.ptr, kept.data.ptr + _KEY.itemsize] if p else []
 
 
-def _both_ways(
-    arrays: tuple, made: tuple, causal: bool, scale: float, p: float
-) -> CudnnPlan | None:
+def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> CudnnPlan | None:
     """The forward plan, but only where backward has a plan, too: both must drop the same numbers."""
     forward = _forward_plan(arrays, made, causal, scale, p)
     if forward is None or not p:
@@ -459,7 +445,7 @@ def _both_ways(
 @kernel_for("cuda", "masked_attention")
 def masked_attention(
     q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, *, causal: bool, scale: float, p: float
-) -> Any:  # fmt: skip
+) -> Any:
     if not products.takes(q) or (bias is not None and bias.dtype != q.dtype):
         return NotImplemented
     bias = row_major(bias)
@@ -472,7 +458,7 @@ def masked_attention(
 
 def _by_cudnn(
     q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
-) -> tuple | None:  # fmt: skip
+) -> tuple | None:
     """The result, the stats and the key of what was dropped; None where cuDNN has no plan."""
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     made = _new_results(q, v)

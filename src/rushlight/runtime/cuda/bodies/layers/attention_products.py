@@ -58,9 +58,7 @@ def _gathered(g: DeviceArray, like: DeviceArray) -> Any:
     return g.sum(axis=2, dtype=g.dtype) if made is NotImplemented else made
 
 
-def _places(
-    q: DeviceArray, n: int, bias: DeviceArray | None, causal: bool, scale: float, p: float
-) -> tuple:
+def _places(q: DeviceArray, n: int, bias: DeviceArray | None, causal: bool, scale: float, p: float) -> tuple:
     """The arguments of both kernels that describe the rows."""
     batch, heads, queries, _ = q.shape
     by_head = queries if bias is not None and bias.shape[1] > 1 else 0
@@ -70,13 +68,7 @@ def _places(
 
 
 def attend(
-    q: DeviceArray,
-    k: DeviceArray,
-    v: DeviceArray,
-    bias: DeviceArray | None,
-    causal: bool,
-    scale: float,
-    p: float,
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
 ) -> tuple:
     """The result, the stats, and the key of what was dropped (None without dropout)."""
     batch, heads, queries, _ = q.shape

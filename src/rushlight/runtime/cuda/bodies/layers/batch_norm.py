@@ -14,16 +14,7 @@ from ....door import kernel_for
 from ...code.expressions import Expression
 from ...code.keyed import keyed
 from ...code.launch import Result
-from ...code.sources import (
-    COUNTERS,
-    NUMBERS,
-    PARTIALS,
-    blocks_for,
-    computed,
-    counter,
-    load,
-    partials,
-)
+from ...code.sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, computed, counter, load, partials
 from ...processors import multiprocessors
 from ..fills import copied, copy_to, row_major
 from ..pointwise import add_into, cast, compute
@@ -81,12 +72,7 @@ class _Layout:
                 self.across *= 2
         self.columns = -(-self.c // (self.across * self.vw)) if last else self.c
         index = "unsigned" if x.size < 1 << 30 else "i64"
-        self.options: dict[str, Any] = {
-            "LAST": int(last),
-            "VW": self.vw,
-            "ACROSS": self.across,
-            "IX": index,
-        }
+        self.options: dict[str, Any] = {"LAST": int(last), "VW": self.vw, "ACROSS": self.across, "IX": index}
 
     def _splits(self, blocks: int, threads: int) -> int:
         """How many blocks share a column, of `blocks` that fill the GPU."""
@@ -104,7 +90,7 @@ class _Layout:
 
     def each(
         self, name: str, result: Result, char: str, number: float, absent: tuple[int, ...] = (), **options: Any
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """The launch over all elements; `number` is its last argument."""
         launch = load("batch_norm.cu", name, char, **options, **self.options)
         grid: tuple = (blocks_for(self.n * self.c // self.vw), 1, 1)
@@ -123,10 +109,7 @@ def lying(at: int, prepare: Callable[..., Any]) -> Callable[..., Any]:
         if not x._c_contiguous and not _is_last(x):
             x = copied(x)
         x = copied(x, "K") if x.data.ptr & 15 else x
-        brought = [
-            x if i == at else _as(a, x) if _is_beside(a, x) else row_major(a)
-            for i, a in enumerate(arrays)
-        ]
+        brought = [x if i == at else _as(a, x) if _is_beside(a, x) else row_major(a) for i, a in enumerate(arrays)]
         if all(a is b for a, b in zip(arrays, brought)):
             return NotImplemented
         return launch(*brought, **attrs)
@@ -141,18 +124,10 @@ def _is_beside(a: DeviceArray | None, x: DeviceArray) -> bool:
 
 def _are_ready(x: DeviceArray, others: tuple, vectors: tuple) -> bool:
     """Whether x is in an order the kernels know, all images in the same and aligned for wide reads, and vectors are dense."""
-    if not (x._c_contiguous or _is_last(x)) or not all(
-        a is None or a._c_contiguous for a in vectors
-    ):
+    if not (x._c_contiguous or _is_last(x)) or not all(a is None or a._c_contiguous for a in vectors):
         return False
     return all(
-        a is None
-        or (
-            a.dtype == x.dtype
-            and a.shape == x.shape
-            and a.strides == x.strides
-            and not a.data.ptr & 15
-        )
+        a is None or (a.dtype == x.dtype and a.shape == x.shape and a.strides == x.strides and not a.data.ptr & 15)
         for a in (x, *others)
     )
 
@@ -174,12 +149,7 @@ def training(
     are changed in place where given.
     """
     char, kind = x.dtype.char, stored(weight, bias)
-    if (
-        char not in NUMBERS
-        or kind is None
-        or x.size < 2
-        or not _are_ready(x, (other,), (weight, bias))
-    ):
+    if char not in NUMBERS or kind is None or x.size < 2 or not _are_ready(x, (other,), (weight, bias)):
         return None
     layout, kept = _Layout(x, _is_last(x)), computed(x.dtype)
     n = layout.n
@@ -201,7 +171,7 @@ def _train(x: DeviceArray, weight: Any, bias: Any, *, eps: float) -> Any:
 
 def _learn(
     x: DeviceArray, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float, eps: float
-) -> Any:  # fmt: skip
+) -> Any:
     call = training(x, weight, bias, eps, momentum=momentum)
     return call and (lambda x, weight, bias, *learned: call(x, weight, bias, None, *learned))
 
@@ -213,12 +183,10 @@ _learning = lying(0, _learn)
 @kernel_for("cuda", "batch_norm_learn")
 def batch_norm_learn(
     x: DeviceArray, weight: Any, bias: Any, means: Any, variances: Any, batches: Any, *, momentum: float, eps: float
-) -> Any:  # fmt: skip
+) -> Any:
     kept = computed(x.dtype)
     if all([a is None or (a.dtype == kept and a._c_contiguous) for a in (means, variances)]):  # noqa: C419
-        return _learning(
-            x, weight, bias, means, variances, batches, momentum=momentum, eps=eps
-        )  # fmt: skip
+        return _learning(x, weight, bias, means, variances, batches, momentum=momentum, eps=eps)
     out = batch_norm_train(x, weight, bias, eps=eps)
     if out is NotImplemented:
         return out
@@ -247,22 +215,14 @@ def differentiating(
     gradient of the output, `more`, on the way. They are called with these arrays in the same order.
     """
     char, kind, kept = x.dtype.char, stored(x if weight is None else weight), computed(x.dtype)
-    if (
-        char not in NUMBERS
-        or kind is None
-        or not x.size
-        or mean.dtype != kept
-        or invstd.dtype != kept
-    ):
+    if char not in NUMBERS or kind is None or not x.size or mean.dtype != kept or invstd.dtype != kept:
         return None
     if bias is not None and weight is not None and bias.dtype != weight.dtype:
         return None
     if not _are_ready(x, (g, more, y), (weight, bias, mean, invstd)):
         return None
     layout, held = _Layout(x, _is_last(x)), x.dtype if weight is None else weight.dtype
-    per_channel = (
-        Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held)
-    )  # fmt: skip
+    per_channel = (Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held))
     results = (_like(x, 8), *per_channel) if after == ADD_RELU else per_channel
     name = "_plain" if after in (PLAIN, STILL) else after
     sums = layout.sums("grad_sums" + name, results, char, NW=kind)
@@ -273,7 +233,7 @@ def differentiating(
         totals, gw, gb = sums(g, None, None, x, *known, None, partials(), counter())
         return each(g, x, *known, totals), gw, gb
 
-    def of_sum(g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, more: Any, y: Any) -> Any:  # fmt: skip
+    def of_sum(g: Any, x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, more: Any, y: Any) -> Any:
         known = (weight, bias, mean, invstd)
         kept, totals, gw, gb = sums(g, more, y, x, *known, partials(), counter())
         return kept, each(kept, x, *known, totals), gw, gb
@@ -297,7 +257,7 @@ _INVSTD = Expression("v", "e", f="R(1) / sqrt(v + e)")
 @kernel_for("cuda", "batch_norm_eval_grad")
 def batch_norm_eval_grad(
     gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, var: DeviceArray, *, eps: float
-) -> Any:  # fmt: skip
+) -> Any:
     kept = computed(x.dtype)
     mean, var = [a if a.dtype == kept else cast(a, from_np(kept).name) for a in (mean, var)]
     return _still_grad(gy, x, weight, mean, compute(_INVSTD, (var,), (eps,)), eps=eps)
@@ -311,7 +271,7 @@ def evaluating(after: str) -> Callable[..., Any]:
 
     def prepare(
         x: DeviceArray, weight: Any, bias: Any, mean: DeviceArray, var: DeviceArray, *other: Any, eps: float
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         char, kind, stats = x.dtype.char, stored(weight, bias), stored(mean, var)
         if char not in NUMBERS or kind is None or stats is None or not x.size:
             return None
@@ -347,7 +307,6 @@ def running_statistics(
     ):
         return NotImplemented
     load("batch_norm.cu", "running", char)(
-        -(-held.size // 128), 128, means, variances, mean, invstd, held.size, momentum, eps,
-        n / max(n - 1, 1),
-    )  # fmt: skip
+        -(-held.size // 128), 128, means, variances, mean, invstd, held.size, momentum, eps, n / max(n - 1, 1)
+    )
     return ()

@@ -31,7 +31,7 @@ _calls: dict[tuple, Any] = Bounded(4096)
 
 def _found(
     kind: str, a: DeviceArray, b: DeviceArray, how: dict[str, Any], choose: Callable[..., Any], *rest: Any
-) -> Any:  # fmt: skip
+) -> Any:
     """What computes a convolution of arrays like these, chosen when it is new; None where nothing of ours does."""
     key = (
         kind, a.shape, a._c_contiguous or a.strides, b.shape, b._c_contiguous or b.strides,
@@ -125,13 +125,7 @@ class _Library:
         return all(n == 1 or s == t for n, s, t in zip(a.shape, a.strides, steps))
 
     def _plan(
-        self,
-        kind: str,
-        a: DeviceArray,
-        b: DeviceArray,
-        attrs: dict[str, Any],
-        bias: bool,
-        relu: bool = False,
+        self, kind: str, a: DeviceArray, b: DeviceArray, attrs: dict[str, Any], bias: bool, relu: bool = False
     ) -> CudnnPlan | None:
         flat = a.ndim == 3  # cuDNN has no 1-d convolution: a second dim of size 1 goes in front
 
@@ -177,9 +171,7 @@ class _Library:
 
 def _add_bias(out: DeviceArray, bias: DeviceArray, last: bool) -> None:
     inner = 1 if last else prod(out.shape[2:])
-    load("bias.cu", "add_bias", out.dtype.char)(
-        blocks_for(out.size), 256, out, bias, out.size, out.shape[1], inner
-    )
+    load("bias.cu", "add_bias", out.dtype.char)(blocks_for(out.size), 256, out, bias, out.size, out.shape[1], inner)
 
 
 def _library(
@@ -232,9 +224,7 @@ def conv_relu(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, **how: Any)
     return NotImplemented if call is None else call(x, w, row_major(b))
 
 
-def _choose_input(
-    gy: DeviceArray, w: DeviceArray, how: dict[str, Any], x_shape: tuple[int, ...]
-) -> Any:
+def _choose_input(gy: DeviceArray, w: DeviceArray, how: dict[str, Any], x_shape: tuple[int, ...]) -> Any:
     stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
     if 0 in x_shape:
         return None
@@ -259,9 +249,7 @@ def conv_grad_input(gy: DeviceArray, w: DeviceArray, *, x_shape: tuple, **how: A
     return call(gy, row_major(w), None) if call.__class__ is small.Forward else call(gy, w)
 
 
-def _choose_weight(
-    gy: DeviceArray, x: DeviceArray, how: dict[str, Any], w_shape: tuple[int, ...]
-) -> Any:
+def _choose_weight(gy: DeviceArray, x: DeviceArray, how: dict[str, Any], w_shape: tuple[int, ...]) -> Any:
     stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
     if 0 in w_shape:
         return None

@@ -39,9 +39,7 @@ def _are_rows(x: DeviceArray, *more: DeviceArray) -> bool:
     return dense and x.dtype.char in NUMBERS and x.size > 0
 
 
-def _loss(
-    x: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str, wide: bool
-) -> Any:
+def _loss(x: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str, wide: bool) -> Any:
     label = LABELS.get(target.dtype.char)
     if label is None or not _are_rows(x, target):
         return None
@@ -55,18 +53,14 @@ def _loss(
     launch = load("cross_entropy.cu", name, x.dtype.char, LABEL=label, WIDE=int(wider != x.dtype))
     results = Result(2, () if mode else (rows,), wider), Result(3, (rows, 2), computed(x.dtype))
     several = bool(blocks > 1 and mode)
-    go = launch.prepared(
-        blocks, 256, results, rows, n, ignore_index, mode, absent=() if several else (4, 5)
-    )
+    go = launch.prepared(blocks, 256, results, rows, n, ignore_index, mode, absent=() if several else (4, 5))
     return (lambda x, target: go(x, target, partials(), counter())) if several else go
 
 
 kernel_for("cuda", "cross_entropy_fused")(one_launch(_loss))
 
 
-def step(
-    x: DeviceArray, target: DeviceArray, gy: DeviceArray, ignore_index: int, reduction: str
-) -> Any:
+def step(x: DeviceArray, target: DeviceArray, gy: DeviceArray, ignore_index: int, reduction: str) -> Any:
     """The loss, of gy's dtype, and the gradient of the logits in one launch; for rows that are not long."""
     char, label = x.dtype.char, LABELS.get(target.dtype.char)
     rows, n = x.shape
@@ -112,7 +106,7 @@ def _valid(target: DeviceArray, dtype: np.dtype, char: str, ignore: int) -> Any:
 
 def _grad(
     gy: DeviceArray, x: DeviceArray, stats: DeviceArray, target: DeviceArray, *, ignore_index: int, reduction: str
-) -> Any:  # fmt: skip
+) -> Any:
     label, wide = LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
     if label is None or wide is None or not _are_rows(x, gy, stats, target):
         return None
@@ -120,26 +114,18 @@ def _grad(
     name, blocks, threads = _grad_shape(rows, n)
     counted, char = _is_counted(rows, n, mode), x.dtype.char
     go = load("cross_entropy.cu", name, char, LABEL=label, WIDE=wide).prepared(
-        blocks, threads, (Result(4, (rows, n), x.dtype),), rows, n, ignore_index, mode,
-        absent=() if counted else (5,),
-    )  # fmt: skip
+        blocks, threads, (Result(4, (rows, n), x.dtype),), rows, n, ignore_index, mode, absent=() if counted else (5,)
+    )
     if not counted:
         return go
-    return lambda gy, x, stats, target: go(
-        gy, x, stats, target, _valid(target, stats.dtype, char, ignore_index)
-    )
+    return lambda gy, x, stats, target: go(gy, x, stats, target, _valid(target, stats.dtype, char, ignore_index))
 
 
 kernel_for("cuda", "cross_entropy_grad")(one_launch(_grad))
 
 
 def grad_over(
-    gy: DeviceArray,
-    x: DeviceArray,
-    stats: DeviceArray,
-    target: DeviceArray,
-    ignore_index: int,
-    reduction: str,
+    gy: DeviceArray, x: DeviceArray, stats: DeviceArray, target: DeviceArray, ignore_index: int, reduction: str
 ) -> Any:
     """The gradient of the logits, written over the logits."""
     char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)

@@ -43,9 +43,8 @@ def _walk(name: str, arrays: tuple, sizes: tuple[int, ...], char: str) -> None:
 
 @kernel_for("cuda", "ctc_loss")
 def _loss(
-    log_probs: DeviceArray, targets: DeviceArray, input_lengths: DeviceArray,
-    target_lengths: DeviceArray, *, blank: int,
-) -> Any:  # fmt: skip
+    log_probs: DeviceArray, targets: DeviceArray, input_lengths: DeviceArray, target_lengths: DeviceArray, *, blank: int
+) -> Any:
     places = (targets, input_lengths, target_lengths)
     if not _served(log_probs, *places):
         return NotImplemented

@@ -18,9 +18,7 @@ _MOST_SUMS = 56  # that a thread holds
 _THREADS, _FULL = 128, 8  # of the blocks that add up gradients; blocks for a multiprocessor
 
 
-def takes(
-    a: DeviceArray, b: DeviceArray, x_shape: tuple[int, ...], w_shape: tuple[int, ...], groups: int
-) -> bool:
+def takes(a: DeviceArray, b: DeviceArray, x_shape: tuple[int, ...], w_shape: tuple[int, ...], groups: int) -> bool:
     """Whether these kernels are for this convolution, of which `a` and `b` are given."""
     each = groups == x_shape[1] == w_shape[0] > 1 and w_shape[1] == 1
     dense = bool(a._c_contiguous and b._c_contiguous)
@@ -41,9 +39,7 @@ def _window(w_shape: tuple, how: dict[str, Any], width: int, back: bool = False)
     if back:
         padding = [d * (k - 1) - p for k, p, d in zip(size, padding, dilation)]
     sides = (_three(size, 1), _three(step, 1), _three(tuple(padding), 0), _three(dilation, 1))
-    found = {
-        f"{name}{dim}": n for name, three in zip(_NAMES, sides) for dim, n in zip("DHW", three)
-    }
+    found = {f"{name}{dim}": n for name, three in zip(_NAMES, sides) for dim, n in zip("DHW", three)}
     row = next(r for r in (4, 2, 1) if r == 1 or (r <= width and _line(found, r) <= _MOST_LINE))
     return {**found, "ROW": row, "FLIP": int(back)}
 
@@ -74,7 +70,7 @@ def grad_input(gy: DeviceArray, w: DeviceArray, shape: tuple, how: dict[str, Any
     )  # fmt: skip
 
 
-def _sums(a: DeviceArray, w: DeviceArray, shape: tuple, window: dict[str, int], biased: bool) -> Any:  # fmt: skip
+def _sums(a: DeviceArray, w: DeviceArray, shape: tuple, window: dict[str, int], biased: bool) -> Any:
     count = prod(shape[:2]) * _items(shape, window)
     launch = load("depthwise.cu", "depthwise", a.dtype.char, **window)
     return launch.prepared(
@@ -83,9 +79,7 @@ def _sums(a: DeviceArray, w: DeviceArray, shape: tuple, window: dict[str, int], 
     )  # fmt: skip
 
 
-def grad_weight(
-    gy: DeviceArray, x: DeviceArray, shape: tuple, how: dict[str, Any]
-) -> Callable[..., Any]:
+def grad_weight(gy: DeviceArray, x: DeviceArray, shape: tuple, how: dict[str, Any]) -> Callable[..., Any]:
     """The gradient of the weight, which has a shape, as a function of (gy, x): always the same bits."""
     window, (images, channels) = _window(shape, how, gy.shape[-1]), x.shape[:2]
     lines, taps = window["KD"] * window["KH"], prod(shape[1:])
@@ -96,9 +90,9 @@ def grad_weight(
     splits = -(-places // share)
     both = (*_three(x.shape[2:], 1), *_three(gy.shape[2:], 1))
     made = Result(2, (splits, channels, taps), computed(x.dtype))
-    first = load(
-        "depthwise.cu", "depthwise_weight", x.dtype.char, LINES=at_once, **window
-    ).prepared((channels * splits, cuts, 1), _THREADS, (made,), images, channels, share, *both)
+    first = load("depthwise.cu", "depthwise_weight", x.dtype.char, LINES=at_once, **window).prepared(
+        (channels * splits, cuts, 1), _THREADS, (made,), images, channels, share, *both
+    )
     n = channels * taps
     finish = load("depthwise.cu", "depthwise_finish", x.dtype.char, **window).prepared(
         -(-n // 256), 256, (Result(1, shape, x.dtype),), n, splits

@@ -33,9 +33,7 @@ def _rows(weight: DeviceArray, indices: DeviceArray, *beside: DeviceArray) -> An
     )  # fmt: skip
 
 
-def embedding(
-    weight: DeviceArray, indices: DeviceArray, *, padding_idx: int, scale_by_freq: bool
-) -> Any:
+def embedding(weight: DeviceArray, indices: DeviceArray, *, padding_idx: int, scale_by_freq: bool) -> Any:
     return _rows(weight, indices) if weight.size else None
 
 
@@ -43,12 +41,7 @@ kernel_for("cuda", "embedding")(one_launch(embedding))
 
 
 def embedding_add(
-    weight: DeviceArray,
-    indices: DeviceArray,
-    other: DeviceArray,
-    *,
-    padding_idx: int,
-    scale_by_freq: bool,
+    weight: DeviceArray, indices: DeviceArray, other: DeviceArray, *, padding_idx: int, scale_by_freq: bool
 ) -> Any:
     """Rows of a table, with `other` added to them; its shape is the end of the result's."""
     if other.dtype != weight.dtype or not other.size or not weight.size:
@@ -66,9 +59,7 @@ _OFTEN = 16  # places for each row on average from which on that pays
 
 
 @kernel_for("cuda", "embedding_grad")
-def embedding_grad(
-    gy: DeviceArray, indices: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
-) -> Any:
+def embedding_grad(gy: DeviceArray, indices: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool) -> Any:
     """Sums in an order that the shapes decide: the same bits every time, without a sort."""
     return _grad(gy, indices, None, rows, padding_idx, scale_by_freq)
 
@@ -76,7 +67,7 @@ def embedding_grad(
 @kernel_for("cuda", "embedding_grad_add")
 def embedding_grad_add(
     gy: DeviceArray, indices: DeviceArray, base: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
-) -> Any:  # fmt: skip
+) -> Any:
     """The same with another gradient of the table added, which may be one of halves."""
     char = base.dtype.char
     if base.dtype != gy.dtype and (gy.dtype.char != "f" or char not in ("e", "E")):
@@ -86,7 +77,7 @@ def embedding_grad_add(
 
 def _grad(
     gy: DeviceArray, indices: DeviceArray, base: DeviceArray | None, rows: int, padding_idx: int, scale_by_freq: bool
-) -> Any:  # fmt: skip
+) -> Any:
     char, label = gy.dtype.char, PLACES.get(indices.dtype.char)
     places = indices.size
     if char not in NUMBERS or label is None or not gy.size or not rows or places >= 2**31:
@@ -112,12 +103,8 @@ def _grad(
     g, index, by_count = gy.data.ptr, indices.data.ptr, int(scale_by_freq)
     out = cupy.ndarray(shape, gy.dtype)
     blocks, names = blocks_for(places), {"LABEL": label}
-    load("embedding.cu", "embedding_counts", char, **names)(
-        blocks, 256, index, counts, places, rows, padding_idx
-    )
-    load("embedding.cu", "embedding_starts", char, **names)(
-        blocks_for(rows), 256, counts, ends, many, used, rows
-    )
+    load("embedding.cu", "embedding_counts", char, **names)(blocks, 256, index, counts, places, rows, padding_idx)
+    load("embedding.cu", "embedding_starts", char, **names)(blocks_for(rows), 256, counts, ends, many, used, rows)
     load("embedding.cu", "embedding_lists", char, **names)(
         blocks, 256, index, ends, places_of, places, rows, padding_idx
     )
@@ -137,7 +124,7 @@ def _grad(
 
 def _of_a_small_table(
     gy: DeviceArray, indices: DeviceArray, shape: tuple[int, ...], padding: int, by_count: bool, table: int
-) -> Any:  # fmt: skip
+) -> Any:
     """The gradient of a table whose columns have room in shared memory, once for each warp of a block."""
     char, rows, places = gy.dtype.char, shape[0], indices.size
     width = prod(shape[1:])
@@ -154,7 +141,7 @@ def _of_a_small_table(
     launch.allow(warps * table)
     launch.fixed((columns, splits, 1), 32 * warps, places, width, rows, padding, shared=warps * table)(
         gy, indices, parts, counts
-    )  # fmt: skip
+    )
     out = cupy.ndarray(shape, gy.dtype)
     load("embedding.cu", "embedding_small_sum", char, **names)(
         blocks_for(out.size), 256, parts, counts, out, splits, out.size, width
@@ -165,9 +152,7 @@ def _of_a_small_table(
 # -- bags -----------------------------------------------------------------------------------------
 
 
-def _bag_sums(
-    weight: DeviceArray, indices: DeviceArray, starts: DeviceArray, *, mean: bool, by_freq: bool
-) -> Any:
+def _bag_sums(weight: DeviceArray, indices: DeviceArray, starts: DeviceArray, *, mean: bool, by_freq: bool) -> Any:
     label, start = PLACES.get(indices.dtype.char), PLACES.get(starts.dtype.char)
     if weight.dtype.char not in NUMBERS or label is None or start is None or not weight.size:
         return None
@@ -188,9 +173,8 @@ def _bag_rows(g: DeviceArray, starts: DeviceArray, *, total: int, mean: bool) ->
         return None
     shape = (total, *g.shape[1:])
     return load("bags.cu", "bag_rows", g.dtype.char, START=start).prepared(
-        blocks_for(prod(shape)), 256, (Result(2, shape, g.dtype),), starts.size, total,
-        prod(g.shape[1:]), int(mean),
-    )  # fmt: skip
+        blocks_for(prod(shape)), 256, (Result(2, shape, g.dtype),), starts.size, total, prod(g.shape[1:]), int(mean)
+    )
 
 
 kernel_for("cuda", "embedding_bag")(one_launch(_bag_sums))

@@ -105,7 +105,7 @@ def _precision() -> int:
     return int(settings.float32_matmul_precision != "highest" and _gpu().has_tf32)
 
 
-def _launch(name: str, cut: FlashCut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:  # fmt: skip
+def _launch(name: str, cut: FlashCut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:
     constants = {
         "WIDTH": widths[0], "VALUES": widths[1], "TILES": cut.tiles, "WARPS": cut.warps, "STEP": cut.step,
         "BLOCKS": cut.blocks, "TF32": _precision(), "DROP": int(drops), "BIAS": int(biased), **more,
@@ -137,7 +137,7 @@ class _Call(NamedTuple):
 
 def _call(
     q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
-) -> _Call:  # fmt: skip
+) -> _Call:
     batch, heads, queries, width = q.shape
     values = v.shape[3]
     by_head = queries if bias is not None and bias.shape[1] > 1 else 0
@@ -162,14 +162,11 @@ class _Made(NamedTuple):
 
     def prepared(self, results: tuple[Result, ...], aligned: tuple, absent: tuple = ()) -> Any:
         return self.launch.prepared(
-            self.blocks, self.threads, results, *self.numbers, shared=self.shared, aligned=aligned,
-            absent=absent,
-        )  # fmt: skip
+            self.blocks, self.threads, results, *self.numbers, shared=self.shared, aligned=aligned, absent=absent
+        )
 
 
-def _made(
-    name: str, call: _Call, blocks_of: int, across: int, strides: tuple, kind: str = ""
-) -> _Made:
+def _made(name: str, call: _Call, blocks_of: int, across: int, strides: tuple, kind: str = "") -> _Made:
     """A kernel over blocks of `blocks_of` rows of each of `across` heads, for arrays with `strides`."""
     cut = _cut(kind or name, _precision(), call.wide, blocks_of, across)
     more = {"ALL": int(kind == "whole")} if name == "flash_keys" else {}
@@ -183,7 +180,7 @@ def _made(
 _calls: dict[tuple, Any] = Bounded(1024)  # launches with all but addresses
 
 
-def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid: tuple, kind: str = "") -> None:  # fmt: skip
+def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid: tuple, kind: str = "") -> None:
     """Launch a kernel; `laid` are the arrays whose strides it wants."""
     strides = tuple([a.strides for a in laid])
     key = (name, kind, call, strides, _precision(), device())
@@ -223,14 +220,12 @@ def differentiate(
         _go("flash_keys", arrays, call, 1, batch * groups, (*laid, *grads), "whole")
         return grads
     slope = cupy.ndarray((batch, heads, queries), _WIDE)
-    _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))  # fmt: skip
+    _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))
     _go("flash_keys", (*inputs, slope, *grads), call, n, batch * groups, (*laid, *grads))
     return grads
 
 
-def attend_call(
-    q: DeviceArray, k: DeviceArray, v: DeviceArray, made: Result, causal: bool, scale: float
-) -> Any:
+def attend_call(q: DeviceArray, k: DeviceArray, v: DeviceArray, made: Result, causal: bool, scale: float) -> Any:
     """`attend` without bias and dropout as a launch of q, k and v, which lie as the kernels read them."""
     call = _call(q, k, v, None, causal, scale, 0.0)
     batch, heads, queries, _ = q.shape
@@ -248,9 +243,7 @@ def differentiate_call(arrays: tuple, made: tuple[Result, ...], causal: bool, sc
     groups, n = k.shape[1:3]
     laid, grads = tuple([a.strides for a in (gy, q, k, v, out)]), tuple([r.strides for r in made])
     at, whole = (0, 1, 2, 3, 4), is_all(call.wide, n, batch * groups)
-    by_keys = _made(
-        "flash_keys", call, 1 if whole else n, batch * groups, (*laid, *grads), "whole" if whole else ""
-    )  # fmt: skip
+    by_keys = _made("flash_keys", call, 1 if whole else n, batch * groups, (*laid, *grads), "whole" if whole else "")
     results = tuple([r._replace(at=9 + i) for i, r in enumerate(made)])
     if whole:
         return by_keys.prepared(results, at, (6, 7, 8))
@@ -261,9 +254,7 @@ def differentiate_call(arrays: tuple, made: tuple[Result, ...], causal: bool, sc
 
     def both(*arrays: DeviceArray) -> Any:
         there = first(*arrays)
-        return (
-            there if there is NotImplemented else (there[0], *second(*arrays, there[1], there[0]))
-        )
+        return there if there is NotImplemented else (there[0], *second(*arrays, there[1], there[0]))
 
     return both
 

@@ -33,9 +33,7 @@ def padded(width: int) -> int:
     return 32 if width <= 32 else 64 if width <= 64 else 128
 
 
-def shared_bytes(
-    name: str, cut: FlashCut, width: int, values: int, everything: bool = False
-) -> int:
+def shared_bytes(name: str, cut: FlashCut, width: int, values: int, everything: bool = False) -> int:
     """Bytes of shared memory of a block."""
     both, steps = width + values, 2 * cut.step
     numbers = {
@@ -55,16 +53,8 @@ CUTS: dict[tuple[str, int, int], tuple[FlashCut, ...]] = {
     ("flash_forward", 0, 32): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
     ("flash_forward", 1, 64): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
     ("flash_forward", 0, 64): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 3), FlashCut(1, 2, 32, 4)),
-    ("flash_forward", 1, 128): (
-        FlashCut(1, 8, 32, 1),
-        FlashCut(1, 4, 32, 2),
-        FlashCut(1, 2, 32, 2),
-    ),
-    ("flash_forward", 0, 128): (
-        FlashCut(1, 8, 32, 1),
-        FlashCut(1, 4, 32, 2),
-        FlashCut(1, 2, 32, 2),
-    ),
+    ("flash_forward", 1, 128): (FlashCut(1, 8, 32, 1), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 2)),
+    ("flash_forward", 0, 128): (FlashCut(1, 8, 32, 1), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 2)),
     ("flash_queries", 1, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
     ("flash_queries", 0, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 4)),
     ("flash_queries", 1, 64): (FlashCut(1, 4, 32, 3), FlashCut(1, 2, 32, 4)),

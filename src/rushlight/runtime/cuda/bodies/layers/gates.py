@@ -21,9 +21,7 @@ def glu(x: DeviceArray, *, dim: int) -> Any:
     x = row_major(x)
     half = x.shape[dim] // 2
     out = cupy.ndarray((*x.shape[:dim], half, *x.shape[dim + 1 :]), x.dtype)
-    load("gates.cu", "glu", x.dtype.char)(
-        blocks_for(out.size), 256, x, out, out.size, half * prod(x.shape[dim + 1 :])
-    )
+    load("gates.cu", "glu", x.dtype.char)(blocks_for(out.size), 256, x, out, out.size, half * prod(x.shape[dim + 1 :]))
     return out
 
 

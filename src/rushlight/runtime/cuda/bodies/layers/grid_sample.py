@@ -68,9 +68,7 @@ def _read(x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: 
     )
 
 
-def _spread(
-    gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool
-) -> Any:
+def _spread(gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool) -> Any:
     """Every gradient to the pixels that its place read; by atomic additions unless the same bits are wanted."""
     s = _sizes(x, grid)
     if s is None or gy.dtype != x.dtype or not gy._c_contiguous:
@@ -84,9 +82,7 @@ def _spread(
     return into_zeros(lambda gx, gy, x, grid: launch(gy, grid, gx), x.shape, x.dtype)
 
 
-def _slope(
-    gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool
-) -> Any:
+def _slope(gy: DeviceArray, x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: bool) -> Any:
     """What a step of each place changes, summed over the channels."""
     s = _sizes(x, grid)
     if s is None or gy.dtype != x.dtype or not gy._c_contiguous:
@@ -94,7 +90,7 @@ def _slope(
     count = s.images * s.places
     return _kernel("slope", x, mode, padding, align).prepared(
         blocks_for(count), 256, (Result(3, grid.shape, grid.dtype),), count, s.places, s.channels, s.plane, *s.image
-    )  # fmt: skip
+    )
 
 
 kernel_for("cuda", "grid_sample")(one_launch(_read))

@@ -54,9 +54,7 @@ def _normalise(
     )
 
 
-def _group_norm_silu(
-    x: DeviceArray, weight: DeviceArray, bias: DeviceArray, *, eps: float, shape: tuple
-) -> Any:
+def _group_norm_silu(x: DeviceArray, weight: DeviceArray, bias: DeviceArray, *, eps: float, shape: tuple) -> Any:
     """The result in the images' shape, the mean and 1 / standard deviation of every group."""
     return _normalise(x, weight, bias, shape, x.shape[1], 1, eps, 1)
 

@@ -92,11 +92,7 @@ def _ahead(
     if shared + 1024 > limit:
         return None
     registers = 48 + (2 + kinds) * numbers * computed(own).itemsize // 4
-    resident = min(
-        -(-_UNDERWAY // (shared // 2)),
-        (limit - 8192) // (shared + 1024),
-        65536 // (registers * _BLOCK),
-    )
+    resident = min(-(-_UNDERWAY // (shared // 2)), (limit - 8192) // (shared + 1024), 65536 // (registers * _BLOCK))
     return _Ahead(_BLOCK, max(resident, 1), shared)
 
 
@@ -127,9 +123,7 @@ def normalise(
     types = {"NW": kind, "NO": _name((x if other is None else other).dtype), "NY": _name(dtype)}
     launch = load("layer_norm.cu", "norm_rows", char, RMS=rms, **types, **cut.constants)
     absent = [*([] if others else [1]), *([3, 6] if rms else []), *([4] if other is None else [])]
-    return launch.prepared(
-        -(-rows // cut.rows), cut.threads, tuple(results), rows, n, eps, absent=tuple(absent)
-    )
+    return launch.prepared(-(-rows // cut.rows), cut.threads, tuple(results), rows, n, eps, absent=tuple(absent))
 
 
 def _are_rows(*arrays: DeviceArray | None) -> bool:
@@ -167,17 +161,14 @@ def normalise_grad(
     types: dict[str, Any] = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
     made = (Result(6, x.shape, x.dtype), Result(7, x.shape, gy.dtype))[: 1 + also]
     absent = (*([3] if rms else []), *([] if past else [5]), *([] if also else [7]))
-    first, splits, kinds = _rows_grad(
-        gy, x, more is not None, cut, types, rows, n, room, kinds, made, absent
-    )
+    first, splits, kinds = _rows_grad(gy, x, more is not None, cut, types, rows, n, room, kinds, made, absent)
     whole = x.shape[x.ndim - dims :], x.dtype if weight is None else weight.dtype
     results = [Result(1, *whole), Result(2, *whole), Result(3, (n,), gy.dtype)]
     missing = (*([2] if rms else []), *([3] if kinds == 2 else []))
     finish = load("layer_norm.cu", "weight_finish", char, NW=kind, NO=types["NO"], SUMS=kinds - 2)
     last = finish.prepared(
-        -(-n // 32), 1024, tuple([r for r in results if r.at not in missing]), splits, n,
-        absent=missing,
-    )  # fmt: skip
+        -(-n // 32), 1024, tuple([r for r in results if r.at not in missing]), splits, n, absent=missing
+    )
 
     def call(*arrays: Any) -> Any:
         parts = partials()
@@ -209,9 +200,7 @@ def _rows_grad(
         launch.allow(ahead.shared)
         teams = ahead.threads // 32 if cut.team else 1
         splits = min(ahead.resident * multiprocessors(), room, -(-rows // teams))
-        first = launch.prepared(
-            splits, ahead.threads, made, rows, n, shared=ahead.shared, absent=absent
-        )
+        first = launch.prepared(splits, ahead.threads, made, rows, n, shared=ahead.shared, absent=absent)
         return first, splits, kinds
     if cut.holds:
         turns, splits = _turns(cut, rows, room)
@@ -223,9 +212,7 @@ def _rows_grad(
     each = launch.prepared(-(-rows // cut.rows), cut.threads, made, rows, n, absent=absent)
     columns = -(-n // 32)
     splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), room))
-    add_up = load("layer_norm.cu", "weight_sums", char, **types).fixed(
-        (columns, splits, 1), 512, rows, n
-    )
+    add_up = load("layer_norm.cu", "weight_sums", char, **types).fixed((columns, splits, 1), 512, rows, n)
 
     def both(*arrays: Any) -> Any:
         gy, x, _, *statistics = arrays
@@ -251,7 +238,7 @@ def _register(norm: str, rms: int) -> None:
 
     def added(
         x: DeviceArray, other: Any, weight: Any, bias: Any = None, *, dims: int, eps: float, to: Any = None
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         return normalise(x, weight, bias, dims, eps, rms, other, to=to and to.np)
 
     def backward(

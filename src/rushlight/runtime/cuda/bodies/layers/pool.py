@@ -68,9 +68,7 @@ def _as_last(a: DeviceArray) -> Any:
     return out
 
 
-def _over_places(
-    name: str, x: DeviceArray, shape: tuple, dtypes: tuple[np.dtype, ...], numbers: tuple
-) -> Any:
+def _over_places(name: str, x: DeviceArray, shape: tuple, dtypes: tuple[np.dtype, ...], numbers: tuple) -> Any:
     """The launch whose results have a shape and lie as x does; of channels innermost a thread takes several."""
     last, width = _lies_last(x), 1
     if not last and not x._c_contiguous:
@@ -87,9 +85,7 @@ def _over_places(
     return launch.prepared(blocks_for(count), 256, results, count, x.shape[1], *numbers)
 
 
-def _max_pool(
-    x: DeviceArray, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
-) -> Any:  # fmt: skip
+def _max_pool(x: DeviceArray, *, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> Any:
     if x.dtype.char not in NUMBERS or not x.size:
         return None
     shape, numbers = _window(x.shape, kernel, stride, padding, dilation, ceil_mode)
@@ -131,9 +127,7 @@ def _max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overl
     planes, each = x_shape[0] * x_shape[1], size * (8 if char == "d" else 4)
     if each > _SHARED:
         count = planes if how == 2 else gy.size
-        large = load("pool.cu", "max_pool_grad_large", char).fixed(
-            blocks_for(count), 256, count, size, places, how
-        )
+        large = load("pool.cu", "max_pool_grad_large", char).fixed(blocks_for(count), 256, count, size, places, how)
         return into_zeros(lambda gx, gy, index: large(gy, index, gx), x_shape, gy.dtype)
     # Gathered plane by plane.
     per_block = max(1, min(1024 // size, _SHARED // each, planes)) if size < 1024 else 1
@@ -161,9 +155,7 @@ def _pool_take(x: DeviceArray, index: DeviceArray) -> Any:
 kernel_for("cuda", "pool_take")(one_launch(_pool_take))
 
 
-def _means(
-    name: str, x: DeviceArray, result: tuple, numbers: tuple, include: bool, divisor: int | None
-) -> Any:
+def _means(name: str, x: DeviceArray, result: tuple, numbers: tuple, include: bool, divisor: int | None) -> Any:
     """Means of windows, or what comes back from them."""
     more = (*numbers, int(include), divisor or 0)
     return _over_places(name, x, result, (x.dtype,), more)

@@ -95,9 +95,7 @@ def _choose(
             break
     if blind or len(calls) + ours < 2:
         return calls[0].stack.way.algorithm if calls else BY_LAYERS if ours else None
-    times = {
-        call.stack.way.algorithm: _milliseconds(_cudnns(call, example.sizes)) for call in calls
-    }
+    times = {call.stack.way.algorithm: _milliseconds(_cudnns(call, example.sizes)) for call in calls}
     if ours:
         times[BY_LAYERS] = _milliseconds(_ours(what, char, example.sizes, training))
     best = min(times, key=times.__getitem__)
@@ -149,9 +147,7 @@ def _cudnns(call: RnnCall, sizes: tuple[int, ...]) -> Callable[[], None]:
     return run
 
 
-def _ours(
-    what: Recurrence, char: str, sizes: tuple[int, ...], training: bool
-) -> Callable[[], None]:
+def _ours(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Callable[[], None]:
     """The same by our kernel, with the products beside it."""
     mode, frames, deep = what.mode, sum(sizes), GATES[what.mode] * what.hidden
     widths = [what.width] * what.directions
@@ -164,9 +160,7 @@ def _ours(
     def run() -> None:
         for width in widths:
             x, w_ih = given[width]
-            found = whole.forward(
-                mode, product(x, w_ih, False, True), h0, c0, w_hh, b_hh, sizes, False
-            )
+            found = whole.forward(mode, product(x, w_ih, False, True), h0, c0, w_hh, b_hh, sizes, False)
             if not training or found is None:
                 continue
             gates, y, h_before, second, *_ = found

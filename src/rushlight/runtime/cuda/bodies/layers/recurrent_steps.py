@@ -27,22 +27,15 @@ if TYPE_CHECKING:
 
 def _fits(*arrays: Any) -> bool:
     first = arrays[0]
-    return first.dtype.char in NUMBERS and all(
-        a is None or (a.size > 0 and a.dtype == first.dtype) for a in arrays
-    )
+    return first.dtype.char in NUMBERS and all(a is None or (a.size > 0 and a.dtype == first.dtype) for a in arrays)
 
 
-def _agree(
-    gates: int, xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, sizes: tuple[int, ...]
-) -> bool:
+def _agree(gates: int, xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, sizes: tuple[int, ...]) -> bool:
     """Whether shapes are what the kernels take for granted; where they are not, the generic body raises the error."""
     if h0.ndim != 2:
         return False
     batch, hidden = h0.shape
-    return (
-        batch == sizes[0] and w_hh.shape == (gates * hidden, hidden)
-        and xw.shape == (sum(sizes), gates * hidden)
-    )  # fmt: skip
+    return batch == sizes[0] and w_hh.shape == (gates * hidden, hidden) and xw.shape == (sum(sizes), gates * hidden)
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
@@ -94,9 +87,7 @@ class _State:
         return pair
 
 
-def _forward(
-    h: _State, w_hh: DeviceArray, sizes: tuple, reverse: bool
-) -> Iterator[tuple[int, int, Any]]:
+def _forward(h: _State, w_hh: DeviceArray, sizes: tuple, reverse: bool) -> Iterator[tuple[int, int, Any]]:
     """Row, number of sequences and the product of the state, step by step."""
     for row, n in _steps(sizes, reverse):
         yield row, n, _times(h.before[:n], w_hh, True)
@@ -126,13 +117,7 @@ class _Back:
 
 @kernel_for("cuda", "lstm_sequence")
 def lstm_sequence(
-    xw: DeviceArray,
-    h0: DeviceArray,
-    c0: DeviceArray,
-    w_hh: DeviceArray,
-    *,
-    sizes: tuple,
-    reverse: bool,
+    xw: DeviceArray, h0: DeviceArray, c0: DeviceArray, w_hh: DeviceArray, *, sizes: tuple, reverse: bool
 ) -> Any:
     if not _fits(xw, h0, c0, w_hh) or not _agree(4, xw, h0, w_hh, sizes) or c0.shape != h0.shape:
         return NotImplemented
@@ -184,13 +169,7 @@ def lstm_sequence_grad(
 
 @kernel_for("cuda", "gru_sequence")
 def gru_sequence(
-    xw: DeviceArray,
-    h0: DeviceArray,
-    w_hh: DeviceArray,
-    b_hh: DeviceArray | None,
-    *,
-    sizes: tuple,
-    reverse: bool,
+    xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, b_hh: DeviceArray | None, *, sizes: tuple, reverse: bool
 ) -> Any:
     if not _fits(xw, h0, w_hh, b_hh) or not _agree(3, xw, h0, w_hh, sizes):
         return NotImplemented
@@ -246,9 +225,7 @@ def gru_sequence_grad(
 
 
 @kernel_for("cuda", "rnn_sequence")
-def rnn_sequence(
-    xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, *, sizes: tuple, reverse: bool, act: str
-) -> Any:
+def rnn_sequence(xw: DeviceArray, h0: DeviceArray, w_hh: DeviceArray, *, sizes: tuple, reverse: bool, act: str) -> Any:
     if not _fits(xw, h0, w_hh) or not _agree(1, xw, h0, w_hh, sizes):
         return NotImplemented
     xw, h0 = row_major(xw), row_major(h0)

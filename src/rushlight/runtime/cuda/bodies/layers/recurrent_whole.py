@@ -46,9 +46,7 @@ class _Cut(NamedTuple):
 
 
 @lru_cache(512)
-def _cut(
-    index: int, name: str, char: str, tf32: bool, gates: int, hidden: int, batch: int
-) -> _Cut | None:  # fmt: skip
+def _cut(index: int, name: str, char: str, tf32: bool, gates: int, hidden: int, batch: int) -> _Cut | None:
     """None where a GPU cannot hold all weights at once."""
     if char not in _CHARS or not runtime.deviceGetAttribute(_TOGETHER, index):
         return None
@@ -99,9 +97,7 @@ def fits(what: Recurrence, char: str, sizes: tuple, training: bool) -> bool:
         return False
     fast, count = _by_tensor_cores(char), GATES[what.mode]
     names = ("whole_forward", "whole_backward")[: 1 + training]
-    return all(
-        _cut(device(), n, char, fast, count, what.hidden, sizes[0]) is not None for n in names
-    )
+    return all(_cut(device(), n, char, fast, count, what.hidden, sizes[0]) is not None for n in names)
 
 
 def forward(
@@ -114,9 +110,7 @@ def forward(
     """
     batch, hidden = h0.shape
     gates, dtype, shape = GATES[mode], xw.dtype, (xw.shape[0], hidden)
-    cut = _cut(
-        device(), "whole_forward", dtype.char, _by_tensor_cores(dtype.char), gates, hidden, batch
-    )
+    cut = _cut(device(), "whole_forward", dtype.char, _by_tensor_cores(dtype.char), gates, hidden, batch)
     if cut is None or len(sizes) < _SHORTEST:
         return None
     new = cupy.ndarray

@@ -96,9 +96,7 @@ def _call(x: DeviceArray, axis: int, taps: tuple[Taps, ...], unit: int) -> Any:
         launch = load("resample.cu", name, x.dtype.char, VW=group, IX=index)
         result = Result(1 + 2 * len(taps), shape, x.dtype)
         more = [t.taps for t in taps] + [t.fillers for t in taps]
-    return launch.prepared(
-        blocks_for(elements), 256, (result,), elements, inner, *sizes, *lengths, *more
-    )
+    return launch.prepared(blocks_for(elements), 256, (result,), elements, inner, *sizes, *lengths, *more)
 
 
 def _laid(x: DeviceArray, axis: int) -> tuple[Any, bool]:

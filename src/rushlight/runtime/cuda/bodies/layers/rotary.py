@@ -19,9 +19,7 @@ def _steps(a: DeviceArray, dims: int) -> list[int]:
 
 
 @kernel_for("cuda", "rotary")
-def rotary(
-    x: DeviceArray, cos: DeviceArray, sin: DeviceArray, *, back: bool, order: tuple[int, ...]
-) -> Any:
+def rotary(x: DeviceArray, cos: DeviceArray, sin: DeviceArray, *, back: bool, order: tuple[int, ...]) -> Any:
     dims, char = x.ndim, x.dtype.char
     if char not in NUMBERS or dims > 4 or not x.size:
         return NotImplemented

@@ -36,18 +36,14 @@ def _windows(size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Di
     return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sides])
 
 
-def _unfold(
-    x: DeviceArray, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims
-) -> Any:  # fmt: skip
+def _unfold(x: DeviceArray, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> Any:
     size = x.shape[2:]
     windows = _windows(size, kernel, stride, padding, dilation)
     shape = (x.shape[0], x.shape[1] * prod(kernel), prod(windows))
     return _moved("unfold", x, shape, size, windows, kernel, stride, padding, dilation)
 
 
-def _fold(
-    x: DeviceArray, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims
-) -> Any:
+def _fold(x: DeviceArray, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> Any:
     windows = _windows(size, kernel, stride, padding, dilation)
     shape = (x.shape[0], x.shape[1] // prod(kernel), *size)
     return _moved("fold", x, shape, tuple(size), windows, kernel, stride, padding, dilation)

@@ -64,10 +64,7 @@ def converted(boxes: Tensor, old: Format, new: Format, inplace: bool = False) ->
 
 
 def convert_bounding_box_format(
-    inpt: Any,
-    old_format: Any = None,
-    new_format: Any = None,
-    inplace: bool = False,
+    inpt: Any, old_format: Any = None, new_format: Any = None, inplace: bool = False
 ) -> Any:
     """Boxes in another format.
 

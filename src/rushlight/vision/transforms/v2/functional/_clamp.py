@@ -81,12 +81,7 @@ def _moved_lines(corners: Tensor, whole: Tensor, canvas: Size, hard: bool) -> Te
         lower = [height * (1 - a3 / a4) + b4 * a3 / a4, height * (1 - a3 / a2) + b2 * a3 / a2]
         lower += [(a2 - a3) * width + b2, (a4 - a3) * width + b4]
         b3 = stack(lower, 1).amin(1).clamp(min=b3)
-    cut = [
-        b1.clamp(low1, high1),
-        b2.clamp(low2, high2),
-        b3.clamp(low1, high1),
-        b4.clamp(low2, high2),
-    ]
+    cut = [b1.clamp(low1, high1), b2.clamp(low2, high2), b3.clamp(low1, high1), b4.clamp(low2, high2)]
     return stack(cut, 1)
 
 
@@ -158,18 +153,14 @@ def clamp_bounding_boxes(
         raise ValueError(f"clamping_mode must be soft, hard, auto or None, got {clamping_mode}")
     if is_pure_tensor(inpt):
         if format is None or canvas_size is None or clamping_mode == "auto":
-            raise ValueError(
-                "For pure tensor inputs, `format`, `canvas_size` and `clamping_mode` have to be passed."
-            )
+            raise ValueError("For pure tensor inputs, `format`, `canvas_size` and `clamping_mode` have to be passed.")
         return clamped(inpt, format, canvas_size, clamping_mode)
     if not isinstance(inpt, BoundingBoxes):
         raise TypeError(
             f"Input can either be a plain tensor or a bounding box tv_tensor, but got {type(inpt)} instead."
         )
     if format is not None or canvas_size is not None:
-        raise ValueError(
-            "For bounding box tv_tensor inputs, `format` and `canvas_size` must not be passed."
-        )
+        raise ValueError("For bounding box tv_tensor inputs, `format` and `canvas_size` must not be passed.")
     mode = inpt.clamping_mode if clamping_mode == "auto" else clamping_mode
     made = clamped(inpt.as_subclass(Tensor), inpt.format, inpt.canvas_size, mode)
     return tv_tensors.wrap(made, like=inpt)
@@ -200,9 +191,7 @@ def clamp_keypoints(inpt: Tensor, canvas_size: Size | None = None) -> Any:
             raise ValueError("For pure tensor inputs, `canvas_size` has to be passed.")
         return _clamp_points(inpt, canvas_size)
     if not isinstance(inpt, KeyPoints):
-        raise TypeError(
-            f"Input can either be a plain tensor or a keypoints tv_tensor, but got {type(inpt)} instead."
-        )
+        raise TypeError(f"Input can either be a plain tensor or a keypoints tv_tensor, but got {type(inpt)} instead.")
     if canvas_size is not None:
         raise ValueError("For keypoints tv_tensor inputs, `canvas_size` must not be passed.")
     return tv_tensors.wrap(_clamp_points(inpt.as_subclass(Tensor), inpt.canvas_size), like=inpt)

@@ -69,10 +69,10 @@ _TOO, _WIDER = "for pictures and videos of `tv_tensors`, too.", "for every dtype
 rgb_to_grayscale = to_grayscale = functional(
     "rgb_to_grayscale", tones.rgb_to_grayscale_image, _grey_pil, kinds=(Image,), whom="for pictures of `tv_tensors`, too."
 )  # fmt: skip
-adjust_brightness = functional("adjust_brightness", tones.adjust_brightness_image, v1.adjust_brightness, whom=_TOO)  # fmt: skip
-adjust_saturation = functional("adjust_saturation", tones.adjust_saturation_image, v1.adjust_saturation, whom=_TOO)  # fmt: skip
-adjust_contrast = functional("adjust_contrast", tones.adjust_contrast_image, v1.adjust_contrast, whom=_TOO)  # fmt: skip
-adjust_sharpness = functional("adjust_sharpness", tones.adjust_sharpness_image, v1.adjust_sharpness, whom=_TOO)  # fmt: skip
+adjust_brightness = functional("adjust_brightness", tones.adjust_brightness_image, v1.adjust_brightness, whom=_TOO)
+adjust_saturation = functional("adjust_saturation", tones.adjust_saturation_image, v1.adjust_saturation, whom=_TOO)
+adjust_contrast = functional("adjust_contrast", tones.adjust_contrast_image, v1.adjust_contrast, whom=_TOO)
+adjust_sharpness = functional("adjust_sharpness", tones.adjust_sharpness_image, v1.adjust_sharpness, whom=_TOO)
 adjust_hue = functional("adjust_hue", tones.adjust_hue_image, v1.adjust_hue, whom=_TOO)
 adjust_gamma = functional("adjust_gamma", tones.adjust_gamma_image, v1.adjust_gamma, whom=_TOO)
 posterize = functional("posterize", tones.posterize_image, v1.posterize, whom=_WIDER)

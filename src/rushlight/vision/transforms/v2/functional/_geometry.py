@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ... import functional as v1
 from ..._functional_pil import affine as pil_affine
 from ..._functional_pil import perspective as pil_perspective
-from ..._geometry import (
-    perspective_coefficients as _get_perspective_coeffs,  # noqa: F401 - libraries take it from here
-)
+from ..._geometry import perspective_coefficients as _get_perspective_coeffs  # noqa: F401 - libraries take it from here
 from ..._modes import PIL_NUMBERS, InterpolationMode
 from . import _pixels as pixels
 from . import _places as places
 from . import _warps as warps
 from ._options import Affine, eight, mode_of, resized
-from ._places import (
-    rectangles as _parallelogram_to_bounding_boxes,  # noqa: F401 - libraries take it from here
-)
+from ._places import rectangles as _parallelogram_to_bounding_boxes  # noqa: F401 - libraries take it from here
 from ._registry import by_tensor, functional
 from ._registry import pil_kernel as __getattr__  # noqa: F401 - by torchvision's names
 
@@ -37,9 +33,7 @@ BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 
 def _warn_of_antialias(antialias: bool | None) -> None:
     if antialias is False:
-        warnings.warn(
-            "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored."
-        )
+        warnings.warn("Anti-alias option is always applied for PIL Image input. Argument antialias is ignored.")
 
 
 def _resize_pil(
@@ -122,16 +116,14 @@ resize = functional(
 )  # fmt: skip
 affine = functional(
     "affine", pixels.affine_image, _affine_pil, pixels.affine_mask, warps.affine_bounding_boxes, warps.affine_keypoints
-)  # fmt: skip
+)
 rotate = functional(
     "rotate", pixels.rotate_image, _rotate_pil, pixels.rotate_mask, warps.rotate_bounding_boxes, warps.rotate_keypoints
-)  # fmt: skip
-pad = functional(
-    "pad", pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes, places.pad_keypoints
-)  # fmt: skip
+)
+pad = functional("pad", pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes, places.pad_keypoints)
 crop = functional(
     "crop", pixels.crop_image, v1.crop, pixels.crop_mask, places.crop_bounding_boxes, places.crop_keypoints
-)  # fmt: skip
+)
 perspective = functional(
     "perspective", pixels.perspective_image, _perspective_pil, pixels.perspective_mask, warps.perspective_bounding_boxes,
     warps.perspective_keypoints,

@@ -39,16 +39,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def normalize_image(
-    image: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
-) -> Tensor:
+def normalize_image(image: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
     """As `normalize`, for tensor pictures: (image - mean) / std, channel by channel."""
     if not image.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {image.dtype}.")
     if image.ndim < 3:
-        raise ValueError(
-            f"Expected tensor to be a tensor image of size (..., C, H, W). Got {image.shape}."
-        )
+        raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got {image.shape}.")
     if not isinstance(std, Tensor) and not np.all(std):
         raise ValueError("std evaluated to zero, leading to division by zero.")
     centre, spread = (as_tensor(v, dtype=image.dtype, device=image.device) for v in (mean, std))
@@ -123,9 +119,7 @@ def gaussian_noise(inpt: Picture, mean: float = 0.0, sigma: float = 0.1, clip: b
     return call(gaussian_noise, inpt, mean=mean, sigma=sigma, clip=clip)
 
 
-def gaussian_noise_image(
-    image: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
-) -> Tensor:
+def gaussian_noise_image(image: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Tensor:
     """As `gaussian_noise`, for tensor pictures: normal noise added to a tensor."""
     if sigma < 0:
         raise ValueError(f"sigma shouldn't be negative. Got {sigma}")
@@ -133,9 +127,7 @@ def gaussian_noise_image(
         out = image + (mean + empty_like(image).normal_() * sigma)
         return out.clamp(0, 1) if clip else out
     if image.dtype != dtypes.uint8:
-        raise ValueError(
-            f"Input tensor is expected to be in uint8 or float dtype, got dtype={image.dtype}"
-        )
+        raise ValueError(f"Input tensor is expected to be in uint8 or float dtype, got dtype={image.dtype}")
     noise = mean * 255 + empty_like(image, dtype=dtypes.float32).normal_() * (sigma * 255)
     out = image + noise.to(dtypes.int16)
     return (out.clamp(0, 255) if clip else out).to(dtypes.uint8)
@@ -167,9 +159,7 @@ def convert_image_dtype(image: Tensor, dtype: dtype = dtypes.float32) -> Tensor:
     return to_dtype_image(image, dtype, scale=True)
 
 
-def erase_image(
-    image: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False
-) -> Tensor:
+def erase_image(image: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
     """As `erase`, for tensor pictures: a tensor with a rectangle replaced."""
     out = image if inplace else image.clone()
     out[..., i : i + h, j : j + w] = v
@@ -268,17 +258,14 @@ def get_image_size(inpt: Picture) -> list[int]:
     return v1.get_image_size(inpt)
 
 
-normalize = functional(
-    "normalize", normalize_image, whom="for pictures and videos of `tv_tensors`, too."
-)
+normalize = functional("normalize", normalize_image, whom="for pictures and videos of `tv_tensors`, too.")
 gaussian_blur = functional(
     "gaussian_blur", gaussian_blur_image, by_tensor(gaussian_blur_image),
     whom="for pictures and videos of `tv_tensors`, too.",
 )  # fmt: skip
 erase = functional(
-    "erase", erase_image, by_tensor(erase_image),
-    whom="for PIL images and pictures and videos of `tv_tensors`, too.",
-)  # fmt: skip
+    "erase", erase_image, by_tensor(erase_image), whom="for PIL images and pictures and videos of `tv_tensors`, too."
+)
 serve(gaussian_noise, gaussian_noise_image)
 serve(to_dtype, to_dtype_image, None, _plain_dtype, _plain_dtype, _plain_dtype)
 serve(jpeg, jpeg_image, _jpeg_pil)

@@ -29,9 +29,7 @@ def mode_of(interpolation: InterpolationMode | str | int) -> InterpolationMode:
     return as_mode(interpolation)
 
 
-def resized(
-    canvas: Sequence[int], size: int | Sequence[int] | None, max_size: int | None = None
-) -> Size:
+def resized(canvas: Sequence[int], size: int | Sequence[int] | None, max_size: int | None = None) -> Size:
     """(height, width) after a resize; one number is for the shorter edge, none for `max_size` alone."""
     sizes = [size] if isinstance(size, int) else size
     if max_size is not None and sizes is not None and len(sizes) != 1:
@@ -45,9 +43,7 @@ def resized(
     short, long = min(height, width), max(height, width)
     if sizes is None:
         if not isinstance(max_size, int):
-            raise ValueError(
-                f"max_size must be an integer when size is None, but got {max_size} instead."
-            )
+            raise ValueError(f"max_size must be an integer when size is None, but got {max_size} instead.")
         new_short, new_long = int(max_size * short / long), max_size
     else:
         new_short, new_long = sizes[0], int(sizes[0] * long / short)
@@ -66,13 +62,9 @@ def sides(padding: int | Sequence[int]) -> list[int]:
     if isinstance(padding, int):
         return [padding] * 4
     if not isinstance(padding, (tuple, list)):
-        raise TypeError(
-            f"`padding` should be an integer or tuple or list of integers, but got {padding}"
-        )
+        raise TypeError(f"`padding` should be an integer or tuple or list of integers, but got {padding}")
     if len(padding) not in (1, 2, 4):
-        raise ValueError(
-            f"Padding must be an int or a 1, 2, or 4 element tuple or list. Found {len(padding)}"
-        )
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple or list. Found {len(padding)}")
     left, top, right, bottom = list(padding) * (4 // len(padding))
     return [left, right, top, bottom]
 
@@ -128,9 +120,7 @@ class Affine:
     def expanded(self, canvas: Sequence[int]) -> Size:
         """(height, width) of a picture that holds the whole turned one."""
         height, width = canvas
-        return expanded_size(
-            self.backward(self.center or [width * 0.5, height * 0.5]), width, height
-        )
+        return expanded_size(self.backward(self.center or [width * 0.5, height * 0.5]), width, height)
 
 
 def expanded_size(matrix: Sequence[float], width: int, height: int) -> Size:
@@ -140,10 +130,7 @@ def expanded_size(matrix: Sequence[float], width: int, height: int) -> Size:
     corners[:, :2] *= half
     ends = corners @ np.array(matrix, np.float32).reshape(2, 3).T
     # What rounding adds must not make the box a pixel wider: digits behind the fourth are cut off.
-    high, low = (
-        np.trunc((e + half) * np.float32(1e4)) * np.float32(1e-4)
-        for e in (ends.max(0), ends.min(0))
-    )
+    high, low = (np.trunc((e + half) * np.float32(1e4)) * np.float32(1e-4) for e in (ends.max(0), ends.min(0)))
     wide, tall = np.ceil(high) - np.floor(low)
     return int(tall), int(wide)
 
@@ -156,14 +143,10 @@ def eight(
     """The numbers of a perspective map, given or found from points."""
     if coefficients is not None:
         if startpoints is not None and endpoints is not None:
-            raise ValueError(
-                "The startpoints/endpoints and the coefficients shouldn't be defined concurrently."
-            )
+            raise ValueError("The startpoints/endpoints and the coefficients shouldn't be defined concurrently.")
         if len(coefficients) != 8:
             raise ValueError("Argument coefficients should have 8 float values")
         return list(coefficients)
     if startpoints is None or endpoints is None:
-        raise ValueError(
-            "Either the startpoints/endpoints or the coefficients must have non `None` values."
-        )
+        raise ValueError("Either the startpoints/endpoints or the coefficients must have non `None` values.")
     return perspective_coefficients(startpoints, endpoints)

@@ -42,18 +42,12 @@ _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationM
 def for_masks(kernel: Callable, **fixed: Any) -> Callable:
     """A kernel for pictures as one for masks, which may lack the dimension of channels; `fixed` options are no more."""
     whole = signature(kernel)
-    options = whole.replace(
-        parameters=[p for p in whole.parameters.values() if p.name not in fixed]
-    )
+    options = whole.replace(parameters=[p for p in whole.parameters.values() if p.name not in fixed])
 
     @wraps(kernel)
     def run(mask: Tensor, *args: Any, **given: Any) -> Tensor:
         if fixed:
-            given = {
-                **dict(zip(list(options.parameters)[1:], args, strict=False)),
-                **given,
-                **fixed,
-            }
+            given = {**dict(zip(list(options.parameters)[1:], args, strict=False)), **given, **fixed}
             args = args[len(options.parameters) - 1 :]
         if mask.ndim >= 3:
             return kernel(mask, *args, **given)
@@ -193,12 +187,10 @@ def resized_crop_image(
     antialias: bool | None = True,
 ) -> Tensor:
     """As `resized_crop`, for tensor pictures: a window of the picture in another size."""
-    return resize_image(crop_image(image, top, left, height, width), size, interpolation, antialias=antialias)  # fmt: skip
+    return resize_image(crop_image(image, top, left, height, width), size, interpolation, antialias=antialias)
 
 
-def resized_crop_mask(
-    mask: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
-) -> Tensor:
+def resized_crop_mask(mask: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]) -> Tensor:
     """As `resized_crop`, for masks: a window of masks in another size."""
     return resize_mask(crop_mask(mask, top, left, height, width), size)
 
@@ -214,9 +206,7 @@ def five_crop_image(image: Tensor, size: int | Sequence[int]) -> tuple[Tensor, .
     return (*found, center_crop_image(image, [height, width]))
 
 
-def ten_crop_image(
-    image: Tensor, size: int | Sequence[int], vertical_flip: bool = False
-) -> tuple[Tensor, ...]:
+def ten_crop_image(image: Tensor, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Tensor, ...]:
     """As `ten_crop`, for tensor pictures: the five of the picture, and of its mirror image."""
     mirrored = image.flip(-2 if vertical_flip else -1)
     return (*five_crop_image(image, size), *five_crop_image(mirrored, size))
@@ -225,9 +215,7 @@ def ten_crop_image(
 # -- maps of the plane ----------------------------------------------------------------------------
 
 
-def _check_map(
-    image: Tensor, mode: InterpolationMode, fill: float | Sequence[float] | None
-) -> None:
+def _check_map(image: Tensor, mode: InterpolationMode, fill: float | Sequence[float] | None) -> None:
     if isinstance(fill, (tuple, list)):
         if len(fill) > 1 and len(fill) != image.shape[-3]:
             raise ValueError(
@@ -242,10 +230,10 @@ def _check_map(
 
 def _places(height: int, width: int, first: float, like: Tensor, dtype: dtype) -> Tensor:
     """(x, y, 1) of every pixel, as rows; pixels are a unit apart, and the first is half a unit from `first` sizes."""
-    x = linspace(first * width + 0.5, first * width + width - 0.5, width, device=like.device, dtype=dtype)  # fmt: skip
-    y = linspace(first * height + 0.5, first * height + height - 0.5, height, device=like.device, dtype=dtype)  # fmt: skip
+    x = linspace(first * width + 0.5, first * width + width - 0.5, width, device=like.device, dtype=dtype)
+    y = linspace(first * height + 0.5, first * height + height - 0.5, height, device=like.device, dtype=dtype)
     columns = [x.expand(height, width), y[:, None].expand(height, width)]
-    return stack([*columns, ones(height, width, device=like.device, dtype=dtype)], -1).reshape(-1, 3)  # fmt: skip
+    return stack([*columns, ones(height, width, device=like.device, dtype=dtype)], -1).reshape(-1, 3)
 
 
 def _work_dtype(image: Tensor) -> Any:
@@ -263,7 +251,7 @@ def _sampled(image: Tensor, grid: Tensor, mode: InterpolationMode, fill: Any) ->
     count = work.shape[0]
     if fill is not None:  # a channel of ones tells how much of a pixel came from inside
         work = cat([work, ones(count, 1, height, width, dtype=work.dtype, device=work.device)], 1)
-    out = nnF.grid_sample(work, grid.expand(count, *grid.shape), mode.value, "zeros", align_corners=False)  # fmt: skip
+    out = nnF.grid_sample(work, grid.expand(count, *grid.shape), mode.value, "zeros", align_corners=False)
     if fill is not None:
         out, inside = out[:, :-1], out[:, -1:]
         values = list(fill) if isinstance(fill, (tuple, list)) else [float(fill)]
@@ -360,9 +348,7 @@ def check_displacement(displacement: Tensor, height: int, width: int) -> None:
         raise TypeError("Argument displacement should be a Tensor")
     wanted = (1, height, width, 2)
     if tuple(displacement.shape) != wanted:
-        raise ValueError(
-            f"Argument displacement shape should be {wanted}, but given {displacement.shape}"
-        )
+        raise ValueError(f"Argument displacement shape should be {wanted}, but given {displacement.shape}")
 
 
 def elastic_image(
@@ -379,7 +365,7 @@ def elastic_image(
         dtype = dtypes.float32
     still = identity_grid(height, width, dtype, image.device)
     moved = still + displacement[0].to(dtype=dtype, device=image.device)
-    out = _sampled(image.to(dtype) if image.is_floating_point() else image, moved, mode_of(interpolation), fill)  # fmt: skip
+    out = _sampled(image.to(dtype) if image.is_floating_point() else image, moved, mode_of(interpolation), fill)
     return out.to(image.dtype)
 
 

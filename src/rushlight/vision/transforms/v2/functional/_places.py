@@ -63,9 +63,7 @@ def _flip_boxes(boxes: Tensor, format: BoundingBoxFormat | str, axis: int, size:
     elif kind is Format.XYWH:
         parts[axis] = size - (parts[axis] + parts[axis + 2])
     else:
-        if (
-            kind is Format.XYWHR
-        ):  # the mirror image's first corner is the other end of the first side
+        if kind is Format.XYWHR:  # the mirror image's first corner is the other end of the first side
             turn = parts[4] * _DEGREES
             parts[0], parts[1] = parts[0] + parts[2] * turn.cos(), parts[1] - parts[2] * turn.sin()
         parts[axis] = size - parts[axis]
@@ -81,9 +79,7 @@ def horizontal_flip_bounding_boxes(
     return _flip_boxes(bounding_boxes, format, 0, canvas_size[1])
 
 
-def vertical_flip_bounding_boxes(
-    bounding_boxes: Tensor, format: BoundingBoxFormat | str, canvas_size: Size
-) -> Tensor:
+def vertical_flip_bounding_boxes(bounding_boxes: Tensor, format: BoundingBoxFormat | str, canvas_size: Size) -> Tensor:
     """As `vertical_flip`, for plain boxes: boxes of the picture upside down."""
     return _flip_boxes(bounding_boxes, format, 1, canvas_size[0])
 
@@ -92,10 +88,7 @@ def vertical_flip_bounding_boxes(
 
 
 def resize_keypoints(
-    keypoints: Tensor,
-    size: int | Sequence[int] | None,
-    canvas_size: Size,
-    max_size: int | None = None,
+    keypoints: Tensor, size: int | Sequence[int] | None, canvas_size: Size, max_size: int | None = None
 ) -> tuple[Tensor, Size]:
     """As `resize`, for plain points: points of the picture in another size, and that size."""
     new = resized(canvas_size, size, max_size)
@@ -117,7 +110,7 @@ def resize_bounding_boxes(
     new = resized(canvas_size, size, max_size)
     if new == tuple(canvas_size):
         return bounding_boxes, canvas_size
-    ratios = tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]] * 2, device=bounding_boxes.device)  # fmt: skip
+    ratios = tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]] * 2, device=bounding_boxes.device)
     if not is_rotated_bounding_format(format):
         return (bounding_boxes * ratios).to(bounding_boxes.dtype), new
     kind = as_format(format)
@@ -136,10 +129,7 @@ def _shift(format: BoundingBoxFormat | str, left: int, top: int) -> list[int]:
 
 
 def pad_keypoints(
-    keypoints: Tensor,
-    canvas_size: Size,
-    padding: int | Sequence[int],
-    padding_mode: str = "constant",
+    keypoints: Tensor, canvas_size: Size, padding: int | Sequence[int], padding_mode: str = "constant"
 ) -> tuple[Tensor, Size]:
     """As `pad`, for plain points: points of the picture with a rim, and its size."""
     if padding_mode != "constant":
@@ -168,9 +158,7 @@ def pad_bounding_boxes(
     return clamped(moved, format, new, clamping_mode), new
 
 
-def crop_keypoints(
-    keypoints: Tensor, top: int, left: int, height: int, width: int
-) -> tuple[Tensor, Size]:
+def crop_keypoints(keypoints: Tensor, top: int, left: int, height: int, width: int) -> tuple[Tensor, Size]:
     """As `crop`, for plain points: points of a window, and its size."""
     return keypoints - like([left, top], keypoints), (height, width)
 
@@ -198,9 +186,7 @@ def _middle(canvas_size: Size, output_size: int | Sequence[int]) -> tuple[int, i
     return top, left, height, width
 
 
-def center_crop_keypoints(
-    inpt: Tensor, canvas_size: Size, output_size: int | Sequence[int]
-) -> tuple[Tensor, Size]:
+def center_crop_keypoints(inpt: Tensor, canvas_size: Size, output_size: int | Sequence[int]) -> tuple[Tensor, Size]:
     """As `center_crop`, for plain points: points of the middle of the picture, and its size."""
     return crop_keypoints(inpt, *_middle(canvas_size, output_size))
 
@@ -236,13 +222,13 @@ def resized_crop_bounding_boxes(
     clamping_mode: str | None = "soft",
 ) -> tuple[Tensor, Size]:
     """As `resized_crop`, for plain boxes: boxes of a window in another size, and that size."""
-    cut, canvas = crop_bounding_boxes(bounding_boxes, format, top, left, height, width, clamping_mode)  # fmt: skip
+    cut, canvas = crop_bounding_boxes(bounding_boxes, format, top, left, height, width, clamping_mode)
     return resize_bounding_boxes(cut, canvas, size, format=format, clamping_mode=clamping_mode)
 
 
 def rectangles(corners: Tensor) -> Tensor:
     """Parallelograms (..., 8) as rectangles with the same centre that keep the longer diagonal."""
-    work = corners if corners.dtype in (dtypes.float32, dtypes.float64) else corners.to(dtypes.float32)  # fmt: skip
+    work = corners if corners.dtype in (dtypes.float32, dtypes.float64) else corners.to(dtypes.float32)
     x1, y1, x2, y2, x3, y3, x4, y4 = work.unbind(-1)
     wide = ((x2 - x1) ** 2 + (y2 - y1) ** 2).sqrt()
     tall = ((x4 - x1) ** 2 + (y4 - y1) ** 2).sqrt()

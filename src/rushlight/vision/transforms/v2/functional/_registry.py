@@ -75,7 +75,7 @@ def _each(kernel: Kernel) -> Kernel:
 
     @wraps(kernel)
     def run(inpt: Any, *args: Any, **options: Any) -> Any:
-        return tuple(tv_tensors.wrap(o, like=inpt) for o in kernel(inpt.as_subclass(Tensor), *args, **options))  # fmt: skip
+        return tuple(tv_tensors.wrap(o, like=inpt) for o in kernel(inpt.as_subclass(Tensor), *args, **options))
 
     return run
 
@@ -141,7 +141,7 @@ def functional(
 
     def made(inpt: Any, *args: Any, **options: Any) -> Any:
         given = {**defaults, **dict(zip(names, args)), **options}
-        if len(args) > len(names) or given.keys() != set(names) or not options.keys().isdisjoint(names[: len(args)]):  # fmt: skip
+        if len(args) > len(names) or given.keys() != set(names) or not options.keys().isdisjoint(names[: len(args)]):
             try:
                 signed.bind(inpt, *args, **options)
             except TypeError as error:
@@ -182,9 +182,7 @@ def kernel_of(functional: Kernel, kind: type, allow_passthrough: bool = False) -
     if allow_passthrough:
         return _passed
     known = [need().Image if k == PIL else k for k in table]
-    raise TypeError(
-        f"Functional F.{functional.__name__} supports inputs of type {known}, but got {kind} instead."
-    )
+    raise TypeError(f"Functional F.{functional.__name__} supports inputs of type {known}, but got {kind} instead.")
 
 
 def call(functional: Kernel, inpt: Any, **options: Any) -> Any:
@@ -224,22 +222,16 @@ def register_kernel(functional: Kernel | str, tv_tensor_cls: type) -> Callable[[
             f"but got {tv_tensor_cls}."
         )
     if tv_tensor_cls in _BUILT_IN:
-        raise ValueError(
-            f"Kernels cannot be registered for the builtin tv_tensor classes, but got {tv_tensor_cls}"
-        )
+        raise ValueError(f"Kernels cannot be registered for the builtin tv_tensor classes, but got {tv_tensor_cls}")
     return register_any(chosen, tv_tensor_cls, tv_tensor_wrapper=False)
 
 
-def register_any(
-    functional: Kernel, input_type: Any, *, tv_tensor_wrapper: bool = True
-) -> Callable[[Kernel], Kernel]:
+def register_any(functional: Kernel, input_type: Any, *, tv_tensor_wrapper: bool = True) -> Callable[[Kernel], Kernel]:
     """`register_kernel` for any function and class; `tv_tensor_wrapper`: the kernel is one for plain tensors."""
     pictures = isinstance(input_type, type) and input_type.__module__ == "PIL.Image"
     table, key = _KERNELS.setdefault(functional, {}), PIL if pictures else input_type
     if key in table:
-        raise ValueError(
-            f"Functional {functional} already has a kernel registered for type {input_type}."
-        )
+        raise ValueError(f"Functional {functional} already has a kernel registered for type {input_type}.")
 
     def register(kernel: Kernel) -> Kernel:
         wraps_it = tv_tensor_wrapper and issubclass(input_type, TVTensor)
@@ -261,7 +253,5 @@ def pil_kernel(name: str) -> Kernel:
 def _by_name(name: str) -> Kernel:
     names = vars(sys.modules[__package__])  # whole by now: this is called by users
     if name not in names:
-        raise ValueError(
-            f"Could not find functional with name '{name}' in torchvision.transforms.v2.functional."
-        )
+        raise ValueError(f"Could not find functional with name '{name}' in torchvision.transforms.v2.functional.")
     return names[name]

@@ -110,8 +110,7 @@ get_dimensions_video, get_num_channels_video = get_dimensions_image, get_num_cha
 get_size_video = get_size_mask = get_size_image
 
 tell(get_dimensions, image=get_dimensions_image, video=get_dimensions_video, pil=v1.get_dimensions)
-tell(get_num_channels, image=get_num_channels_image, video=get_num_channels_video,
-     pil=v1.get_image_num_channels)  # fmt: skip
+tell(get_num_channels, image=get_num_channels_image, video=get_num_channels_video, pil=v1.get_image_num_channels)
 tell(get_size, image=get_size_image, video=get_size_video, mask=get_size_mask, pil=_size_pil,
      boxes=get_size_bounding_boxes, points=get_size_keypoints)  # fmt: skip
 tell(get_num_frames, frames=get_num_frames_video)

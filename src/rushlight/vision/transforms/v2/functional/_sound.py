@@ -18,11 +18,7 @@ __all__ = ["sanitize_bounding_boxes", "sanitize_keypoints"]
 
 
 def sound_boxes(
-    boxes: Tensor,
-    fmt: BoundingBoxFormat | str,
-    canvas: Sequence[int],
-    min_size: float,
-    min_area: float,
+    boxes: Tensor, fmt: BoundingBoxFormat | str, canvas: Sequence[int], min_size: float, min_area: float
 ) -> Tensor:
     """Which boxes lie inside the picture and are large enough."""
     kind = as_format(fmt)
@@ -73,9 +69,7 @@ def sanitize_bounding_boxes(
         valid = sound_boxes(bounding_boxes, format, canvas_size, min_size, min_area)
         return bounding_boxes[valid], valid
     if not isinstance(bounding_boxes, BoundingBoxes):
-        raise ValueError(
-            "bounding_boxes must be a tv_tensors.BoundingBoxes instance or a pure tensor."
-        )
+        raise ValueError("bounding_boxes must be a tv_tensors.BoundingBoxes instance or a pure tensor.")
     if format is not None or canvas_size is not None:
         raise ValueError(
             "format and canvas_size must be None when bounding_boxes is a tv_tensors.BoundingBoxes instance. "
@@ -83,7 +77,7 @@ def sanitize_bounding_boxes(
             "Leave those to None or pass bounding_boxes as a pure tensor."
         )
     plain = bounding_boxes.as_subclass(Tensor)
-    valid = sound_boxes(plain, bounding_boxes.format, bounding_boxes.canvas_size, min_size, min_area)  # fmt: skip
+    valid = sound_boxes(plain, bounding_boxes.format, bounding_boxes.canvas_size, min_size, min_area)
     return tv_tensors.wrap(plain[valid], like=bounding_boxes), valid
 
 
@@ -95,9 +89,7 @@ def sound_points(points: Tensor, canvas: Sequence[int]) -> Tensor:
     return good.flatten(1).all(1) if good.ndim > 1 else good
 
 
-def sanitize_keypoints(
-    key_points: Tensor, canvas_size: Sequence[int] | None = None
-) -> tuple[Any, Tensor]:
+def sanitize_keypoints(key_points: Tensor, canvas_size: Sequence[int] | None = None) -> tuple[Any, Tensor]:
     """The points, or groups of points, that lie inside the picture, and which they are.
 
     Args:

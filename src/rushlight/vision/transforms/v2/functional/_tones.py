@@ -32,9 +32,7 @@ _BITS = {"uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "int64":
 
 def _bits(dtype: dtype) -> int:
     if dtype.name not in _BITS:
-        raise TypeError(
-            f"Number of value bits is only defined for integer dtypes, but got {dtype}."
-        )
+        raise TypeError(f"Number of value bits is only defined for integer dtypes, but got {dtype}.")
     return _BITS[dtype.name]
 
 
@@ -46,9 +44,7 @@ def bound_of(dtype: dtype) -> float:
 def _channels(image: Tensor) -> int:
     found = image.shape[-3]
     if found not in (1, 3):
-        raise TypeError(
-            f"Input image tensor permitted channel values are 1 or 3, but found {found}"
-        )
+        raise TypeError(f"Input image tensor permitted channel values are 1 or 3, but found {found}")
     return found
 
 
@@ -76,8 +72,8 @@ def to_dtype_image(image: Tensor, dtype: dtype = dtypes.float32, scale: bool = F
 
 def _to_whole(image: Tensor, dtype: dtype) -> Tensor:
     wide = dtype in (dtypes.int32, dtypes.int64)
-    if (image.dtype == dtypes.float32 and wide) or (image.dtype == dtypes.float64 and dtype == dtypes.int64):  # fmt: skip
-        raise RuntimeError(f"The conversion from {image.dtype} to {dtype} cannot be performed safely.")  # fmt: skip
+    if (image.dtype == dtypes.float32 and wide) or (image.dtype == dtypes.float64 and dtype == dtypes.int64):
+        raise RuntimeError(f"The conversion from {image.dtype} to {dtype} cannot be performed safely.")
     # A little below the next whole number, so that 1.0 becomes the largest number, not one more.
     return image.mul(largest(dtype) + 1.0 - 1e-3).to(dtype)
 
@@ -192,11 +188,7 @@ def _hsv(image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return (hue * (1.0 / 6.0) + 1.0).fmod(1.0), span / high.masked_fill(grey, 1.0), high
 
 
-_SECTORS = [
-    [0, 2, 1, 1, 3, 0],
-    [3, 0, 0, 2, 1, 1],
-    [1, 1, 3, 0, 0, 2],
-]  # of (v, p, q, t), for r, g and b
+_SECTORS = [[0, 2, 1, 1, 3, 0], [3, 0, 0, 2, 1, 1], [1, 1, 3, 0, 0, 2]]  # of (v, p, q, t), for r, g and b
 
 
 def _rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
@@ -249,9 +241,7 @@ def invert_image(image: Tensor) -> Tensor:
 def solarize_image(image: Tensor, threshold: float) -> Tensor:
     """As `solarize`, for tensor pictures: the negative of all that is at least as bright as the threshold."""
     if threshold > bound_of(image.dtype):
-        raise TypeError(
-            f"Threshold should be less or equal the maximum value of the dtype, but got {threshold}"
-        )
+        raise TypeError(f"Threshold should be less or equal the maximum value of the dtype, but got {threshold}")
     return invert_image(image).where(image >= threshold, image)
 
 

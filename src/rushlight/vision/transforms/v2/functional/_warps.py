@@ -36,9 +36,7 @@ def _corner_points(boxes: Tensor, format: BoundingBoxFormat | str) -> Tensor:
     return converted(boxes, kind, Format.XYXY).reshape(-1, 4)[:, CORNERS]
 
 
-def _around(
-    points: Tensor, source: Tensor, format: BoundingBoxFormat | str, canvas: Size, mode: str | None
-) -> Tensor:
+def _around(points: Tensor, source: Tensor, format: BoundingBoxFormat | str, canvas: Size, mode: str | None) -> Tensor:
     """The boxes around moved corners (N, 4, 2), cut to the picture, in a format."""
     kind = as_format(format)
     turned = is_rotated_bounding_format(kind)
@@ -68,7 +66,7 @@ def _turn(angle: float, center: Sequence[float] | None) -> Affine:
     return Affine(-angle, [0.0, 0.0], 1.0, [0.0, 0.0], center)
 
 
-def _affine_points(points: Tensor, change: Affine, canvas: Size, expand: bool) -> tuple[Tensor, Size]:  # fmt: skip
+def _affine_points(points: Tensor, change: Affine, canvas: Size, expand: bool) -> tuple[Tensor, Size]:
     if points.numel() == 0:
         return points, canvas
     out, new = _moved(floating(points).reshape(-1, 2), change, canvas, expand)
@@ -90,11 +88,7 @@ def affine_keypoints(
 
 
 def rotate_keypoints(
-    keypoints: Tensor,
-    canvas_size: Size,
-    angle: float,
-    expand: bool = False,
-    center: Sequence[float] | None = None,
+    keypoints: Tensor, canvas_size: Size, angle: float, expand: bool = False, center: Sequence[float] | None = None
 ) -> tuple[Tensor, Size]:
     """As `rotate`, for plain points: points of the picture turned counter-clockwise, and its size."""
     return _affine_points(keypoints, _turn(angle, center), canvas_size, expand)
@@ -223,7 +217,7 @@ def elastic_bounding_boxes(
     between = Format.CXCYWHR if turned else Format.XYXY
     boxes = converted(bounding_boxes, kind, between)
     points = (boxes[:, :2] if turned else boxes[:, CORNERS]).reshape(-1, 2)
-    out = _shifted(points.ceil() if points.is_floating_point() else points, canvas_size, displacement)  # fmt: skip
+    out = _shifted(points.ceil() if points.is_floating_point() else points, canvas_size, displacement)
     if turned:
         made = cat([out, boxes[:, 2:]], 1)
     else:

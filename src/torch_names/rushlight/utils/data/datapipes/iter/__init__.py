@@ -11,16 +11,7 @@ from .....base.errors import NotYet
 from .....data.collate import default_collate
 from .. import IterDataPipe, functional_datapipe
 
-__all__ = [
-    "Batcher",
-    "Collator",
-    "Concater",
-    "Filter",
-    "IterableWrapper",
-    "Mapper",
-    "Shuffler",
-    "Zipper",
-]
+__all__ = ["Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "Shuffler", "Zipper"]
 
 
 class IterableWrapper(IterDataPipe):
@@ -73,9 +64,7 @@ class Filter(IterDataPipe):
 class Batcher(IterDataPipe):
     """So many entries at a time, as a list."""
 
-    def __init__(
-        self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = list
-    ) -> None:
+    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = list) -> None:
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
         self.datapipe, self.batch_size = datapipe, batch_size
