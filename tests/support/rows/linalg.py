@@ -54,6 +54,7 @@ ROWS = [
     Row("pinverse", T(3, 2)),
     Row("linalg.matrix_rank", T(value=[[1.0, 2.0], [2.0, 4.0]], grad=False), _id="one"),
     Row("linalg.lstsq", T(4, 2), T(4, 3), driver="gels"),
+    Row("linalg.svdvals", T(3, 2), _grad=False),
     Row("linalg.matrix_norm", T(3, 2, 4), 2, dim=(0, 2), keepdim=True),
     Row("linalg.norm", T(3, 4)),
     Row("linalg.norm", T(3, 4), "nuc"),

@@ -1,3 +1,4 @@
+/* A graph of cuDNN's that is run by one call. */
 #ifndef RUSHLIGHT_GRAPH_H
 #define RUSHLIGHT_GRAPH_H
 
