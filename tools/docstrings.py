@@ -248,7 +248,10 @@ def globals_of_examples(label: str) -> dict[str, Any]:
         module = getattr(module, part, None)
         if not inspect.ismodule(module):
             break
-        inside = {n: m for n, m in vars(module).items() if inspect.ismodule(m) and n[0] != "_"}
+        # What is there depends on what was imported before: `nn` is never that of `distributed`.
+        inside = {
+            n: m for n, m in vars(module).items() if inspect.ismodule(m) and n[0] != "_" and n not in ("nn", "optim")
+        }
         names |= inside | {part: module} | {SHORT[n]: m for n, m in inside.items() if n in SHORT}
         names |= {SHORT[part]: module} if part in SHORT else {}
     return names | {"TF": torch.vision.transforms.functional, "__name__": "__main__"}

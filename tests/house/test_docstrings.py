@@ -47,6 +47,14 @@ def test_examples(space: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_what_was_imported_before_changes_no_example() -> None:
+    import rushlight.distributed.nn
+    import rushlight.distributed.optim
+
+    names = docstrings.globals_of_examples("rushlight.distributed.tensor.distribute_module")
+    assert (names["nn"], names["optim"]) == (rushlight.nn, rushlight.optim)
+
+
 @pytest.mark.parametrize("space", docstrings.NAMESPACES)
 def test_nothing_is_lacking(space: str) -> None:
     """Every public name has a docstring, an example, and its arguments and methods described."""

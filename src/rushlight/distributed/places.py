@@ -94,7 +94,8 @@ def take(rank: int, size: int, store: Store, gpus: list[str] | None = None, nth:
         raise DistBackendError(f"rank {rank} of {size} came to a world of {len(plan['places'])}")
     if plan.get("gpus"):
         return book
-    if reason is not None:
+    if reason is not None:  # the same on every rank
+        _be_heard(rank, size, book)
         raise DistBackendError(f"{size} processes that share GPUs need MPI, and {reason}")
     host = plan["hosts"][number]
     if host["ranks"][0] == rank:
