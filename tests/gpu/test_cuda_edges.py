@@ -29,30 +29,30 @@ for _row in all_rows():
         ROWS.setdefault(_row.name, []).append(_row)
 
 
-_CUDNN = "cuDNN computes it, whose sums meet other zeros beside what is no number"
-_CUFFT = "cuFFT computes it: where infinities and NaN go is its own"
-_ZERO = "CuPy's kernels and additions to memory that threads share take denormal numbers for zero"
-_ENDS = "CUDA's function at the ends of its range"
-_LOOKS = "the CPU refuses the values, a GPU would have to wait to see them, and PyTorch's does not"
-_EQUALS = "which of equal numbers is named, and which NaN it is"
-_ORDER = "another order of the same arithmetic: infinity less infinity is met in one and not in the other"
-# What differs, by its reason.
+_NOT_FINITE, _DENORMAL = ("nan", "inf", "-inf", "0"), ("tiny", "-least")
+_ALL = (*_NOT_FINITE, *_DENORMAL, "-0")
+# What differs: why, in which runs, and what. The last nobody has looked into: they are to be mended, or to be given a reason.
 LEFT = {
-    **dict.fromkeys("F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d conv2d convolution rnn_relu".split(), _CUDNN),
-    **dict.fromkeys("fft.ifft fft.rfft2 fft.rfftn stft".split(), _CUFFT),
-    **dict.fromkeys(
-        "Tensor.put cummax cummin frexp igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t special.chebyshev_polynomial_u "
-        "special.gammainc special.gammaincc special.hermite_polynomial_h special.hermite_polynomial_he special.legendre_polynomial_p".split(), _ZERO
-    ),
-    **dict.fromkeys(
-        "Tensor.polygamma digamma lgamma polygamma special.digamma special.gammaln special.multigammaln special.polygamma special.psi".split(), _ENDS
-    ),
-    **dict.fromkeys("F.binary_cross_entropy cholesky_solve nanquantile norm pinverse quantile".split(), _LOOKS),
-    **dict.fromkeys("hash_tensor histogram kthvalue topk".split(), _EQUALS),
-    **dict.fromkeys(
-        "F.batch_norm F.ctc_loss F.grid_sample F.instance_norm F.scaled_dot_product_attention cdist corrcoef cumprod group_norm "
-        "logcumsumexp rnn_relu_cell".split(), _ORDER
-    ),
+    name: (why, kinds)
+    for why, kinds, names in [
+        ("cuDNN computes it, whose sums meet other zeros beside what is no number", (*_NOT_FINITE, *_DENORMAL),
+         "F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d conv2d convolution rnn_relu"),
+        ("cuFFT computes it: where infinities and NaN go is its own", _NOT_FINITE, "fft.ifft fft.rfft2 fft.rfftn stft"),
+        ("CuPy's kernels and additions to memory that threads share take denormal numbers for zero", _DENORMAL,
+         "Tensor.put cummax cummin frexp igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t "
+         "special.chebyshev_polynomial_u special.gammainc special.gammaincc special.hermite_polynomial_h special.hermite_polynomial_he "
+         "special.legendre_polynomial_p"),
+        ("CUDA's function at the ends of its range", ("inf", "-inf", *_DENORMAL),
+         "Tensor.polygamma digamma lgamma polygamma special.digamma special.gammaln special.multigammaln special.polygamma special.psi"),
+        ("the CPU refuses the values; a GPU would have to wait to see them", _ALL,
+         "F.binary_cross_entropy nanquantile norm pinverse quantile"),
+        ("which of equal numbers is named", _ALL, "kthvalue topk"),
+        ("infinity less infinity is met in one order of the arithmetic and not in the other", _NOT_FINITE,
+         "F.batch_norm F.ctc_loss F.instance_norm cumprod group_norm logcumsumexp"),
+        ("it was seen once, and the cause is not known", _ALL,
+         "F.grid_sample F.scaled_dot_product_attention cdist cholesky_solve corrcoef hash_tensor histogram rnn_relu_cell"),
+    ]
+    for name in names.split()
 }  # fmt: skip
 
 
@@ -80,7 +80,8 @@ def flushed(got: list[Any], want: list[Any]) -> str | None:
 @pytest.mark.parametrize("name", sorted(ROWS))
 @pytest.mark.filterwarnings("ignore")
 def test_the_gpu_answers_as_the_cpu(name: str) -> None:
-    found = []
+    found, known = [], []
+    why, kinds = LEFT.get(name, ("", ()))
     for row in ROWS[name]:
         for dtype, tolerance in TOLERANCE.items():
             if dtype not in row.dtypes:
@@ -93,7 +94,7 @@ def test_the_gpu_answers_as_the_cpu(name: str) -> None:
                     said = edges.difference(mine, theirs, max(row.tol or 0.0, tolerance))
                     said = said or (flushed(mine, theirs) if kind in ("tiny", "-least") else None)
                     if said:
-                        found.append(f"{what}{row!r} {dtype} {kind} g={coming}: {said}")
-    if found and name in LEFT:
-        pytest.skip(LEFT[name])
+                        (known if kind in kinds else found).append(f"{what}{row!r} {dtype} {kind} g={coming}: {said}")
     assert not found, f"{len(found)} differ: " + " | ".join(found[:4])
+    if known:
+        pytest.skip(why)

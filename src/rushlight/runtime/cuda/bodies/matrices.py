@@ -51,6 +51,11 @@ def _columns(at: int, batch: tuple[int, ...], n: int, m: int, dtype: np.dtype) -
     return Result(at, shape, dtype, tuple(strides))
 
 
+def _group(rows: int, width: int) -> int:
+    """How many threads share a matrix."""
+    return 8 if rows <= 8 and width <= 24 else 32 if rows <= 16 else 256 if rows <= 48 else 1024
+
+
 def _launch(task: int, x: DeviceArray, y: DeviceArray | None, upper: bool = False, ones: bool = False) -> Any:
     """What is called with the operands, or None for those that are not small, or of another kind."""
     n, dtype = x.shape[-1], x.dtype
@@ -65,7 +70,7 @@ def _launch(task: int, x: DeviceArray, y: DeviceArray | None, upper: bool = Fals
     if lies[0] is None or (y is not None and lies[1] is None):
         return None
     width = n if task in (DETERMINANT, LOGARITHM, FACTORS, CHOLESKY) else n + m
-    group = 8 if n <= 8 and width <= 24 else 32 if n <= 16 else 256 if n <= 48 else 1024
+    group = _group(n, width)
     held = max(1, _BLOCK // group)
     room = held * n * (width * dtype.itemsize + 4)
     if room > block_room():
@@ -105,8 +110,7 @@ def _reflections(x: DeviceArray, mode: str) -> Any:
     if dtype.char not in "fd" or not 0 < n <= 128 or not 0 < m <= 128 or not count or lies is None:
         return None
     square = n if mode == "complete" else min(n, m)
-    most = max(n, m)
-    group = 8 if most <= 8 else 32 if most <= 16 else 256 if most <= 48 else 1024
+    group = _group(max(n, m), m)
     held = max(1, _BLOCK // group)
     room = held * (n * m + n * square + min(n, m)) * dtype.itemsize
     if room > block_room():
@@ -156,4 +160,4 @@ kernel_for("cuda", "linalg_slogdet")(_small(LOGARITHM))
 kernel_for("cuda", "linalg_lu_factor")(_small(FACTORS))
 kernel_for("cuda", "linalg_cholesky")(_small(CHOLESKY))
 kernel_for("cuda", "linalg_solve_triangular")(_small(TRIANGLE))
-kernel_for("cuda", "linalg_qr")(keyed(_factored, lambda x, *, mode: _reflections(x, mode)))
+kernel_for("cuda", "linalg_qr")(keyed(_factored, _reflections))

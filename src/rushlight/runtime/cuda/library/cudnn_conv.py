@@ -13,7 +13,7 @@ from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.locks import new_lock
 from .cudnn import CudnnRefused, library, version
-from .cudnn_graph import ADD, DOWN_CONVERT, NONDETERMINISTIC, RELU, TENSOR_CORE, CudnnPlan, Graph
+from .cudnn_graph import ADD, DOWN_CONVERT, NONDETERMINISTIC, RELU, TENSOR_CORE, CudnnGraph, CudnnPlan
 from .measuring import stopwatch
 
 _TRIED = 12  # plans that are measured
@@ -98,7 +98,7 @@ def _describe(what: Convolution) -> CudnnPlan:
     """The plan of a convolution, none of whose engines is built yet."""
     char = what.char
     wide = char if char == "d" else "f"
-    graph = Graph(wide)
+    graph = CudnnGraph(wide)
     a, b = [graph.tensor(*side, char) for side in (what.first, what.second)]
     out = graph.tensor(*what.out, char)
     how = (what.stride, what.padding, what.dilation)

@@ -122,7 +122,7 @@ def _dense(dims: Sequence[int]) -> tuple[int, ...]:
     return tuple([prod(dims[i + 1 :]) for i in range(len(dims))])
 
 
-class Graph:
+class CudnnGraph:
     """Operations in the order in which they are described; `wide` is what they compute with."""
 
     def __init__(self, wide: str = "f") -> None:
@@ -275,7 +275,7 @@ class CudnnPlan:
     __slots__ = ("__weakref__", "built", "chosen", "engines", "graph", "lib", "uids", "untuned")
 
     def __init__(
-        self, graph: Graph, tensors: Sequence[GraphTensor], unwanted: Iterable[int] = (), untuned: Any = None
+        self, graph: CudnnGraph, tensors: Sequence[GraphTensor], unwanted: Iterable[int] = (), untuned: Any = None
     ) -> None:
         self.graph, self.lib = graph, graph.lib
         self.untuned = untuned  # what is still to be measured, if anything
@@ -349,7 +349,7 @@ def _rounded(size: int) -> int:
     return -(-size // 256) * 256
 
 
-def _engines(graph: Graph, unwanted: frozenset[int]) -> list[_Descriptor]:
+def _engines(graph: CudnnGraph, unwanted: frozenset[int]) -> list[_Descriptor]:
     """cuDNN's engines for a graph, best first."""
     lib = graph.lib
     whole = graph._new(_OPERATIONGRAPH)

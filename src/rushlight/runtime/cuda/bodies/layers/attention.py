@@ -33,8 +33,8 @@ from ...library.cudnn_graph import (
     SELECT,
     SUB,
     SUM,
+    CudnnGraph,
     CudnnPlan,
-    Graph,
     GraphTensor,
 )
 from ..draws import draw_key
@@ -47,7 +47,7 @@ _OLDEST, _WRONG = 90600, (91000, 91001)
 _KNOWS_INFINITY = 91000  # softmax of cuDNN before this takes the least number for a masked one
 
 
-def _tensor(graph: Graph, a: DeviceArray, turned: bool = False) -> GraphTensor:
+def _tensor(graph: CudnnGraph, a: DeviceArray, turned: bool = False) -> GraphTensor:
     """An array as a tensor of the graph, with its last two dims exchanged if it is turned."""
     dims, strides = list(a.shape), [s // a.itemsize for s in a.strides]
     if turned:
@@ -58,7 +58,7 @@ def _tensor(graph: Graph, a: DeviceArray, turned: bool = False) -> GraphTensor:
 class _Scores:
     """What both ways know of the scores in one graph: their scale, the bias, the mask, what is dropped."""
 
-    def __init__(self, graph: Graph, dims: tuple, bias: DeviceArray | None, causal: bool, scale: float, p: float) -> None:  # fmt: skip
+    def __init__(self, graph: CudnnGraph, dims: tuple, bias: DeviceArray | None, causal: bool, scale: float, p: float) -> None:  # fmt: skip
         self.graph, self.causal, self.p = graph, causal, p
         self.scale = graph.number(scale)
         self.bias = None if bias is None else _tensor(graph, bias)
@@ -92,7 +92,7 @@ class _Scores:
 
 def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> CudnnPlan:
     q, k, v, bias = arrays
-    char, graph = q.dtype.char, Graph()
+    char, graph = q.dtype.char, CudnnGraph()
     tq, tk, tv = _tensor(graph, q), _tensor(graph, k, turned=True), _tensor(graph, v)
     to, ts = [_tensor(graph, a) for a in made]
     rows = made[1].shape
@@ -110,7 +110,7 @@ def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) ->
 
 def backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> CudnnPlan:
     gy, q, k, v, bias, out, stats = arrays
-    char, graph = q.dtype.char, Graph()
+    char, graph = q.dtype.char, CudnnGraph()
     tg, tq, to, ts = [_tensor(graph, a) for a in (gy, q, out, stats)]
     tk, tv = [_tensor(graph, a, turned=True) for a in (k, v)]
     found = [_tensor(graph, a) for a in grads]
@@ -138,7 +138,7 @@ def backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) 
     return CudnnPlan(graph, (tg, tq, tk, tv, *scores.given, to, ts, *found))
 
 
-def _into(graph: Graph, x: GraphTensor, other: GraphTensor, to: GraphTensor, char: str) -> None:
+def _into(graph: CudnnGraph, x: GraphTensor, other: GraphTensor, to: GraphTensor, char: str) -> None:
     """`x`, turned, times the other, summed over the heads that share one of `to`."""
     _, heads, rows, columns = x.dims
     turned = graph.turned(x, (heads * rows * columns, rows * columns, 1, columns), char)
