@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import fcntl
 import json
 import math
 import os
@@ -74,8 +75,10 @@ def site_of(venv: Path) -> Path:
 
 @contextmanager
 def standing_for_torch(site: Path) -> Iterator[None]:
-    """Metadata that pip takes for installed PyTorch and torchvision, while it works."""
+    """Metadata that pip takes for installed PyTorch and torchvision, while it works; a second process waits for its turn."""
     folders = [site / f"{name}-{version}.dist-info" for name, version in STAND_FOR.items()]
+    turn = os.open(site, os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
     for folder, (name, version) in zip(folders, STAND_FOR.items(), strict=True):
         folder.mkdir(exist_ok=True)
         text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -87,6 +90,7 @@ def standing_for_torch(site: Path) -> Iterator[None]:
     finally:
         for folder in folders:
             shutil.rmtree(folder)
+        os.close(turn)
 
 
 def environment(folder: Path, names: list[str]) -> Path:
@@ -101,7 +105,6 @@ def environment(folder: Path, names: list[str]) -> Path:
         subprocess.run(command, check=True)
     if any((site_of(folder) / name).exists() for name in STAND_FOR):
         raise SystemExit(f"{folder} has a PyTorch of its own; remove the folder and start again")
-    (site_of(folder) / "rushlight-checkout.pth").write_text(f"{ROOT / 'src'}\n")
     return python
 
 
@@ -126,7 +129,7 @@ def run_uses(python: Path, path: Path, torch: list[Path]) -> Found:
     command = [str(python), str(USES / "run.py"), str(path)]
     if torch:
         command += ["--torch", *map(str, torch)]
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
     try:
         done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=SECONDS)
         return json.loads(done.stdout.splitlines()[-1])

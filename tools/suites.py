@@ -224,7 +224,6 @@ def environment(wanted: tuple[str, ...], folder: Path) -> Path:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     with libraries.standing_for_torch(libraries.site_of(folder)):
         subprocess.run([str(python), "-m", "pip", "install", "-q", *libraries.OURS, "pytest", "setuptools", *wanted], check=True)  # fmt: skip
-    (libraries.site_of(folder) / "rushlight-checkout.pth").write_text(f"{ROOT / 'src'}\n")
     return python
 
 
@@ -246,7 +245,11 @@ def run(python: Path, suite: Suite, place: Path, notes: Path, side: str, most: i
     wanted.write_text(json.dumps(only))
     tests = list(dict.fromkeys(name.split("::")[0] for name in only)) or suite.tests
     asked = dict(suite.env)
-    paths = [str(ROOT / "tools"), *(str(place / name) for name in asked.get("PYTHONPATH", "").split(":") if name)]
+    paths = [
+        str(ROOT / "src"),
+        str(ROOT / "tools"),
+        *(str(place / name) for name in asked.get("PYTHONPATH", "").split(":") if name),
+    ]
     env = {
         **os.environ, **asked, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "RUSHLIGHT_SUITE_SIDE": side,
         "RUSHLIGHT_SUITE_LOG": str(log), "RUSHLIGHT_SUITE_MOST": str(most or ""),
