@@ -241,6 +241,11 @@ class Launch:
         if shared > _PLAIN_SHARED:
             driver.funcSetAttribute(self.function, _SHARED_LIMIT, shared)
 
+    def resident(self, threads: int, shared: int) -> int:
+        """Blocks that a multiprocessor holds at once, by the kernel's registers too; two where CuPy cannot ask."""
+        ask = getattr(driver, "occupancyMaxActiveBlocksPerMultiprocessor", None)
+        return 2 if ask is None else ask(self.function, threads, shared)
+
     def pointers(self, first: int = 0) -> int:
         """How many addresses follow each other among the parameters, from the `first` on."""
         rest = (*self.formats[first:], "")

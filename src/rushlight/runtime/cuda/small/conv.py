@@ -6,7 +6,6 @@ from math import ceil, prod
 from typing import Any
 
 import numpy as np
-from cupy.cuda import driver
 
 from ....base.arrays import DeviceArray
 from ..code.compile import arch
@@ -36,13 +35,6 @@ def _window(window: tuple[int, int] | None) -> dict[str, int]:
 def _copies(char: str) -> dict[str, int]:
     """Images of floats are copied to shared memory while the threads compute."""
     return {"ASYNC": 1} if char == "f" and int(arch()[3:]) >= 80 else {}
-
-
-def _resident(launch: Launch, threads: int, shared: int) -> int:
-    """Blocks that the GPU holds at once; two a multiprocessor where CuPy cannot ask."""
-    ask = getattr(driver, "occupancyMaxActiveBlocksPerMultiprocessor", None)
-    each = 2 if ask is None else ask(launch.function, threads, shared)
-    return max(1, each) * multiprocessors()
 
 
 class Forward:
@@ -79,7 +71,7 @@ class Forward:
         steps = [s // x.itemsize for s in x.strides]
         results = (Result(4, self.result, x.dtype), Result(5, self.result, np.uint8))
         self.go = launch.prepared(
-            cut.grid(_resident(launch, cut.threads, cut.shared)), cut.threads,
+            cut.grid(max(1, launch.resident(cut.threads, cut.shared)) * multiprocessors()), cut.threads,
             results if pool else results[:1], shape.images, *steps, shared=cut.shared,
             aligned=(0,) if self.source == DENSE else (),
         )  # fmt: skip
@@ -145,7 +137,7 @@ class Weight:
         made = {**made, **tile, **_copies(char)}
         launch = load("conv_small_weight.cu", "conv_small_weight", char, **made)
         launch.allow(shared)
-        stay = min(_resident(launch, threads, shared), PARTIALS // count)
+        stay = min(max(1, launch.resident(threads, shared)) * multiprocessors(), PARTIALS // count)
         across = min(shape.images, max(1, stay // tile["YB"]))
         blocks = across * tile["YB"]
         self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE

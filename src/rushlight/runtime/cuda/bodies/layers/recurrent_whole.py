@@ -67,6 +67,8 @@ def _cut(index: int, name: str, char: str, tf32: bool, gates: int, hidden: int, 
             shared = fixed + 4 * _ROWS * part
             launch = load("recurrent_whole.cu", name, char, GATES=gates, TF32=int(tf32))
             launch.allow(shared)
+            if launch.resident(_THREADS, shared) < each:
+                continue
             scratch = _APART * teams + 2 * deep * tiles * _ROWS
             return _Cut(launch, teams * team, teams, part, shared, scratch)
     return None
