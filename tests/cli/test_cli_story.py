@@ -53,10 +53,10 @@ def run(story: Path) -> Path:
 
 def test_the_scan(story: Path, run: Path) -> None:
     said = (story / "said").read_text()
-    assert "Left out 1 broken:" in said and "broken.jpg" in said
-    assert "Left out 1 empty:" in said and "Left out 1 duplicate:" in said
-    assert "Left out 2 contradiction:" in said and "which is bars and not plain" in said
-    assert "Not looked at, because no picture: 1 other file." in said
+    assert "Left out as broken: 1 picture" in said and "broken.jpg" in said
+    assert "Left out as empty: 1 picture" in said and "Left out as duplicate: 1 picture" in said
+    assert "Left out as contradiction: 2 pictures" in said and "which is bars and not plain" in said
+    assert "Not looked at, because no picture: 1 other file (" in said
     assert re.search(r"^Classes: bars \d+, dots \d+, plain \d+ \(to train on", said, re.M)
     problems = json.loads((run / "scan.json").read_text())
     assert sorted(p["kind"] for p in problems) == ["broken", "contradiction", "contradiction", "duplicate", "empty"]

@@ -116,7 +116,7 @@ def test_texts_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     often = {kind: sum(p.kind == kind for p in images.problems) for kind in ("empty", "broken", "duplicate", "contradiction")}  # fmt: skip
     assert often == {"empty": 1, "broken": 2, "duplicate": 1, "contradiction": 2}
     assert isinstance(images.inputs, Texts) and images.inputs.size <= 512
-    assert any("Left out 2 broken:" in line for line in images.notes)
+    assert any("Left out as broken: 2 texts" in line for line in images.notes)
     some = Texts(512, model="transformer")
     assert "only the beginning is read" in longer(["x" * 600], some) and not longer(["x"], some)
 

@@ -37,7 +37,6 @@ NEVER_ONE = {
     "pixels pixels": "28 or 32",
     "least pixels": "the smallest network takes 8",
     "step pixels": "16 at least",
-    "SHUFFLES times": "a constant",
     "len(row) cells": "more than the first line's two",
     "len(names) numbers": "said of more than two",
     "len(tried) trials": "two at least",

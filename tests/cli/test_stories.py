@@ -80,7 +80,7 @@ STORIES = {
                     ("Values: covered from",), ("answered (upwards) against true", "The largest errors"), "path,covered",
                     (("--label-smoothing", "0.1"), "--label-smoothing means nothing for --task regression")),
     "masks": Story("masks", masks, ("--size", 32, "--epochs", 4, "--ema", 0, "--batch-size", 4), 0.1, "images/003.jpg", "images/003.jpg",
-                   ("folders of pictures and masks", "Left out 1 misfit:", "has another shape"), ("the mask that was given, then the answer",), "area_of_background",
+                   ("folders of pictures and masks", "Left out as misfit: 1 picture", "has another shape"), ("the mask that was given, then the answer",), "area_of_background",
                    (("--fit", "crop"), "--fit crop cuts away")),
     "boxes": Story("boxes", lambda place: drawn_set.boxes(place, 40), ("--size", 64, "--epochs", 2, "--augment", "none"), 0.0, "images/003.jpg", "images/003.jpg",
                    ("COCO's annotations",), ("the boxes that were given, then the answer",), "found,boxes",

@@ -88,6 +88,8 @@ def images_of(saved: dict[str, Any], args: Namespace) -> Images:
         "cache": args.cache, "data_dir": args.data_dir or _folder_of(saved),
     })  # fmt: skip
     source = find_source(args.data or saved["data"], settings.task, settings.target, settings.input)
+    if source.listing is None:
+        settings.size = None  # its pictures have one; whether the network takes it is asked below
     images = load_images(source, settings)
     images.task.scale = saved["scale"]
     if images.inputs is not None:

@@ -31,7 +31,7 @@ class Listing(NamedTuple):
     samples: list[Sample]
     classes: list[str]  # the names of the task
     layout: str  # what was found, in words
-    others: int  # files that are no pictures
+    others: list[str]  # files that are no pictures
     notes: tuple[str, ...] = ()  # lines on what was left out already
     task: str = Classification.kind
     inputs: Inputs | None = None  # where these are no pictures

@@ -110,7 +110,7 @@ def _read(sample: Sample) -> _Seen:
     content, path = sample.content, sample.path
     if content is None:
         try:
-            content = read_text(path)
+            content = read_text(path, "it")
         except UsageError as error:
             return _Seen(None, None, Problem(path, "broken", error.sentence()))
     there = content if isinstance(content, str) else [c for c in content if not is_missing(c)]
@@ -191,11 +191,11 @@ class Some:
         return self.store[self.places[i]]
 
 
-def told(problems: list[Problem]) -> list[str]:
+def told(problems: list[Problem], noun: str) -> list[str]:
     """What was left out, in lines for a screen."""
     lines = []
     for kind, count in Counter(p.kind for p in problems).items():
-        lines.append(f"Left out {count} {kind}:")
+        lines.append(f"Left out as {kind}: {counted(count, noun)}")
         of_kind = [p for p in problems if p.kind == kind]
         lines += [f"  {printable(p.path)}: {printable(p.why)}" for p in of_kind[:SHOWN]]
         if count > SHOWN:
@@ -418,9 +418,11 @@ def _notes(
     task: Task, listing: Listing, parts: dict[str, Any], counts: list[int], problems: list, store: Any, settings: Any
 ) -> list[str]:
     """Lines on what was found: counts, what was left out, imbalance, the cache."""
-    lines = [*told(problems), *listing.notes]
+    lines = [*told(problems, task.noun), *listing.notes]
     if listing.others:
-        lines.append(f"Not looked at, because no {task.noun}: {counted(listing.others, 'other file')}.")
+        often = Counter(os.path.splitext(path)[1].lower() or "without an ending" for path in listing.others)
+        kinds = ", ".join(f"{count} {printable(ending)}" for ending, count in often.most_common(4))
+        lines.append(f"Not looked at, because no {task.noun}: {counted(len(listing.others), 'other file')} ({kinds}).")
     tested = {i for part in ("test", "val") if part in parts for target in parts[part].targets for i in task.members(target)}  # fmt: skip
     untested = [c for i, c in enumerate(listing.classes) if i not in tested]
     if untested and tested:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +17,52 @@ MISSING = frozenset("na n/a nan null none ? - nat #n/a inf -inf +inf infinity".s
 def is_missing(cell: str) -> bool:
     """Whether a cell of a table has no value."""
     return cell.strip().lower() in MISSING
+
+
+# What stands around a number, and numbers with marks between their thousands: `$1,234.50`, with a comma `1.234,50 €`.
+_AROUND = re.compile(r"([-+]?)\s*[$€£¥]\s*|\s*[$€£¥%]$")
+_THOUSANDS = {False: re.compile(r"[-+]?[1-9]\d{0,2}([,' \u00a0\u202f]\d{3})+(\.\d*)?"),
+              True: re.compile(r"[-+]?[1-9]\d{0,2}(([' \u00a0\u202f]\d{3})+(,\d*)?|(\.\d{3})+(,\d*|\.\d{3}))")}  # fmt: skip  # `1.234` alone may have a point
+
+
+def number_of(cell: str, comma: bool = False) -> float:
+    """A cell as a number, with a `comma` for its point; nan where it is none, or none that is finite."""
+    try:
+        return _finite(cell if not comma else _with_point(cell, comma))
+    except ValueError:
+        pass
+    try:
+        return _finite(_with_point(_AROUND.sub(r"\1", cell.strip()), comma))
+    except ValueError:
+        return math.nan
+
+
+def _finite(cell: str) -> float:
+    value = float(cell)
+    return value if math.isfinite(value) and "_" not in cell else math.nan
+
+
+def _with_point(cell: str, comma: bool) -> str:
+    if _THOUSANDS[comma].fullmatch(cell):
+        cell = re.sub(r"[.' \u00a0\u202f]" if comma else r"[,' \u00a0\u202f]", "", cell)
+    return cell.replace(",", ".") if comma else cell
+
+
+def has_commas(cells: Sequence[str]) -> bool:
+    """Whether the numbers of a column have commas for points, where commas separate no cells."""
+    marked = [c for c in cells if "," in c]
+    return bool(marked) and not any(c.rfind(".") > c.rfind(",") for c in marked)
+
+
+def numbers_of(cells: Sequence[str], comma: bool = False) -> np.ndarray:
+    """The numbers of a column; nan where there is none."""
+    try:  # nearly every column: all at once
+        values = np.array(list(map(float, cells)) if not comma else [], np.float64)
+        if len(values) == len(cells) and "_" not in "".join(cells):
+            return np.where(np.isfinite(values), values, np.nan)
+    except ValueError:
+        pass
+    return np.array([number_of(c, comma) for c in cells], np.float64)
 
 
 class Item(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from typing import Any
 
 from ..errors import UsageError, printable
@@ -37,10 +38,14 @@ def list_pictures(path: str, task: str | None = None, target: str | None = None,
             return _from_csv(path, task, target, reads)
         if path.lower().endswith(".json"):
             return with_coco(os.path.dirname(path) or ".", {path: ""})
-        raise UsageError(f"--data {path}: a file, where a folder or a .csv file is expected")
+        more = ": unpack it first" if _packed(path) else ""
+        raise UsageError(f"--data {path}: a file, where a folder or a .csv file is expected{more}")
     folders = folders_in(path)
-    if reads in (None, PICTURES) and (found := _outlined(path, folders, task)):
-        return found
+    notes: tuple[str, ...] = ()
+    if reads in (None, PICTURES):
+        found, notes = _outlined(path, folders, task)
+        if found:
+            return found
     table = _table_beside(path, folders, reads)
     if table is not None:
         return _from_csv(table, task, target, reads)
@@ -59,7 +64,7 @@ def list_pictures(path: str, task: str | None = None, target: str | None = None,
         raise UsageError(f"--data {path}: {_no_classes(path, inputs)}")
     samples, others = _of_classes(path, folders, "", inputs)
     _check(path, folders)
-    return Listing(path, samples, folders, "a folder for each class", others, inputs=inputs)
+    return Listing(path, samples, folders, "a folder for each class", others, notes, inputs=inputs)
 
 
 def _has_texts(path: str) -> bool:
@@ -72,18 +77,27 @@ def _has_texts(path: str) -> bool:
     return found
 
 
-def _outlined(path: str, folders: list[str], task: str | None) -> Listing | None:
-    """Pictures with boxes or masks."""
+def _outlined(path: str, folders: list[str], task: str | None) -> tuple[Listing | None, tuple[str, ...]]:
+    """Pictures with boxes or masks; or lines on files that look as if they told of boxes, and do not."""
+    odd: list[str] = []
     if task in (None, Boxes.kind):
         if found := yolo_pairs(path, folders):
-            return with_yolo(path, found)
-        if files := coco_files(path, folders):
-            return with_coco(path, files)
+            return with_yolo(path, found), ()
+        files, odd = coco_files(path, folders)
+        if files:
+            return with_coco(path, files), ()
     if task in (None, Masks.kind) and (found := pairs(path, folders)):
-        return with_masks(path, found)
+        return with_masks(path, found), ()
+    if odd and (task == Boxes.kind or len(folders) < 2):  # no classes either: the boxes are what was meant
+        raise UsageError(f"--data {odd[0]}")
     if task in NEEDED:
         raise UsageError(f"--task {task} needs {NEEDED[task]}, and --data {path} has none")
-    return None
+    return None, tuple(f"No boxes were found: {why}." for why in odd)
+
+
+def _packed(name: str) -> bool:
+    """Whether a file is an archive, by its name."""
+    return name.lower().endswith((".7z", ".rar", *(end for one in shutil.get_unpack_formats() for end in one[1])))
 
 
 def _table_beside(path: str, folders: list[str], reads: str | None) -> str | None:
@@ -98,24 +112,28 @@ def _table_beside(path: str, folders: list[str], reads: str | None) -> str | Non
 def _no_classes(path: str, inputs: Inputs | None = None) -> str:
     if inputs is not None:
         return f"its texts have no class; make a class folder for each kind ({path}/good/1.txt), or a .csv file with the columns text,label"
-    found = sum(name.lower().endswith(ENDINGS) for name in os.listdir(path))
+    names = os.listdir(path)
+    found = sum(name.lower().endswith(ENDINGS) for name in names)
+    if os.sep == "/" and any("\\" in name for name in names):
+        return "names in it have a \\ where folders were meant: unpack the archive again, with unzip or 7z"
     if found:
         return (
             f"in it, without a class: {counted(found, 'picture')}; make a class folder for each kind "
             f"({path}/cats/1.jpg), or a .csv file with the columns path,label"
         )
-    return "there is neither a class folder nor a picture in it; it needs a folder of pictures per class"
+    packed = next((f"unpack {name} first" for name in sorted(names) if _packed(name)), "it needs a folder of pictures per class")  # fmt: skip
+    return f"there is neither a class folder nor a picture in it; {packed}"
 
 
-def _of_classes(root: str, classes: list[str], part: str, inputs: Inputs | None) -> tuple[list[Sample], int]:
-    samples, others = [], 0
+def _of_classes(root: str, classes: list[str], part: str, inputs: Inputs | None) -> tuple[list[Sample], list[str]]:
+    samples, others = [], []
     endings = ENDINGS if inputs is None else texts.ENDINGS
     for label, name in enumerate(classes):
         for path in walk(os.path.join(root, name)):
             if path.lower().endswith(endings):
                 samples.append(Sample(path, label, part))
             else:
-                others += 1
+                others.append(path)
     return samples, others
 
 
@@ -126,7 +144,7 @@ def _from_parts(path: str, parts: dict[str, str], inputs: Inputs | None) -> List
     classes: list[str] = []
     samples: list[Sample] = []
     odd: list[str] = []
-    others = 0
+    others: list[str] = []
     for name, part in sorted(parts.items(), key=lambda item: item[1] != "train"):
         inside = os.path.join(path, name)
         found = folders_in(inside)
@@ -146,14 +164,16 @@ def _from_parts(path: str, parts: dict[str, str], inputs: Inputs | None) -> List
     return Listing(path, samples, classes, f"folders {said}", others, inputs=inputs)
 
 
-def _check(path: str, classes: list[str]) -> None:
+def _check(path: str, classes: list[str], notes: list[str] | None = None) -> None:
     """There are two classes or more; that each has pictures is seen once they are looked at."""
     if len(classes) == 1:
         inner = folders_in(os.path.join(path, classes[0])) if os.path.isdir(path) else []
         more = "a folder of other pictures or texts" if os.path.isdir(path) else "lines of another"
         hint = f"did you mean --data {shlex.quote(os.path.join(path, classes[0]))}?" if len(inner) > 1 else (
             f"a classifier needs two or more; add {more}")  # fmt: skip
-        raise UsageError(f"--data {path}: only one class, {classes[0]!r}: {hint}")
+        raise UsageError(
+            f"--data {path}: only one class, {classes[0]!r}: {' '.join([hint, *map('({})'.format, notes or [])])}"
+        )
 
 
 # -- CSV -----------------------------------------------------------------------------------------
@@ -170,10 +190,9 @@ def _from_csv(path: str, task: str | None, target: str | None, reads: str | None
     samples = [Sample(_place(folder, name), target, part)
                for name, target, part in zip(table.paths(), found.targets, table.parts())]  # fmt: skip
     if found.task == Classification.kind:
-        _check(path, found.names)
+        _check(path, found.names, found.notes)
     _check_parts(path, samples)
-    notes = (found.note,) if found.note else ()
-    return Listing(path, samples, found.names, "a CSV file", 0, notes, found.task)
+    return Listing(path, samples, found.names, "a CSV file", [], tuple(found.notes), found.task)
 
 
 def _check_parts(path: str, samples: list[Sample]) -> None:
@@ -186,7 +205,7 @@ def _of_values(table: Table, task: str | None, target: str | None, reads: str | 
     """Rows of values, or the texts of one column, and what is learnt of them."""
     found, columns, notes = asked_of_rows(table, task, target)
     if found.task == Classification.kind:
-        _check(table.path, found.names)
+        _check(table.path, found.names, notes)
     given = [i for i in range(len(table.titles)) if i not in columns and i != table.split_column]
     if not given:
         raise UsageError(
@@ -218,7 +237,7 @@ def _of_values(table: Table, task: str | None, target: str | None, reads: str | 
     samples = [Sample(f"line {number}", target, part, content)
                for (number, _), target, part, content in zip(table.lines, found.targets, table.parts(), contents)]  # fmt: skip
     _check_parts(table.path, samples)
-    return Listing(table.path, samples, found.names, "a CSV file", 0, tuple(notes), found.task, inputs)
+    return Listing(table.path, samples, found.names, "a CSV file", [], tuple(notes), found.task, inputs)
 
 
 def _folder_of_pictures(base: str, names: list[str]) -> str:

@@ -20,7 +20,9 @@ from .table import PARTS
 Made = tuple[str, Outlines, str]  # of a sample
 
 
-def _listing(path: str, found: list[Made], names: list[str], layout: str, others: int, notes: list[str]) -> Listing:
+def _listing(
+    path: str, found: list[Made], names: list[str], layout: str, others: list[str], notes: list[str]
+) -> Listing:
     if not any(target.boxes for _, target, _ in found):
         raise UsageError(f"--data {path}: no picture has a box{first_of(t.why for _, t, _ in found)}: there is nothing to learn")  # fmt: skip
     room = max(len(target.boxes) for _, target, _ in found)
@@ -43,11 +45,11 @@ def yolo_pairs(path: str, folders: list[str]) -> Pairs:
 def with_yolo(path: str, found: Pairs) -> Listing:
     """Every picture with the lines of its .txt file: `class x y wide high`, parts of the picture, or a polygon."""
     made: list[Made] = []
-    names, others = _names(path), 0
+    names, others = _names(path), []
     for images, labels, part in found:
         here = list(walk(images))
         pictures = [name for name in here if name.lower().endswith(ENDINGS)]
-        others += len(here) - len(pictures)
+        others += [name for name in here if not name.lower().endswith(ENDINGS)]
         with pillow_rules(), ThreadPoolExecutor() as pool:
             sizes = list(pool.map(picture_size, pictures))
         for picture, size in zip(pictures, sizes):
@@ -135,18 +137,22 @@ def names_of_yaml(text: str) -> list[str]:
 # -- COCO ----------------------------------------------------------------------------------------
 
 
-def coco_files(path: str, folders: list[str]) -> dict[str, str]:
-    """The .json files with boxes, of the folder, of its parts or of `annotations`, and the part of each."""
+def coco_files(path: str, folders: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The .json files with boxes, of the folder, of its parts or of `annotations`, and the part of each; what is wrong with others that look as if they should have some."""
     found: dict[str, str] = {}
+    odd = []
     for inner in ("", *(n for n in folders if n.lower() in PARTS or n.lower() == "annotations")):
         here = os.path.join(path, inner)
         files = [n for n in sorted(os.listdir(here)) if n.lower().endswith(".json")]
         files = [n for n in files if n.startswith("instances")] or files
         for name in files:
-            if _is_coco(os.path.join(here, name)):
+            why = _no_coco(os.path.join(here, name))
+            if why:
+                odd.append(f"{os.path.join(here, name)} {why}")
+            elif why is not None:
                 part = PARTS.get(inner.lower(), "") or next((PARTS[w] for w in _words(name) if w in PARTS), "")
                 found[os.path.join(here, name)] = part
-    return found
+    return found, odd
 
 
 def _words(name: str) -> list[str]:
@@ -154,19 +160,22 @@ def _words(name: str) -> list[str]:
 
 
 def _read(path: str) -> Any:
-    try:
-        with open(path, encoding="utf-8-sig") as f:
-            return json.load(f)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"--data {path} cannot be read: {error}") from None
+    with open(path, encoding="utf-8-sig") as f:
+        return json.load(f)
 
 
-def _is_coco(path: str) -> bool:
+def _no_coco(path: str) -> str | None:
+    """Why a file has no boxes as COCO's have them: "" where it has, None where nothing says that it should."""
+    lists = ("images", "annotations", "categories")
     try:
         content = _read(path)
-    except UsageError:
-        return False
-    return isinstance(content, dict) and all(isinstance(content.get(k), list) for k in ("images", "annotations", "categories"))  # fmt: skip
+    except (OSError, ValueError, RecursionError) as error:
+        return f"cannot be read: {printable(str(error))}"
+    there = [k for k in lists if isinstance(content, dict) and isinstance(content.get(k), list)]
+    if not there:
+        return None
+    lacking = [k for k in lists if k not in there]
+    return f"lacks the list{'s' * (len(lacking) > 1)} {' and '.join(lacking)}, which COCO's files have" if lacking else ""  # fmt: skip
 
 
 def with_coco(path: str, files: dict[str, str]) -> Listing:
@@ -175,7 +184,9 @@ def with_coco(path: str, files: dict[str, str]) -> Listing:
     names: list[str] = []
     left = {"crowd": 0, "empty": 0}
     for file, part in files.items():
-        if not _is_coco(file):
+        if why := _no_coco(file):
+            raise UsageError(f"--data {file} {why}")
+        if why is None:
             raise UsageError(f"--data {file}: lists `images`, `annotations` and `categories` are expected, as COCO has them")  # fmt: skip
         try:
             made += _of_file(path, file, part, _read(file), names, left)
@@ -188,7 +199,7 @@ def with_coco(path: str, files: dict[str, str]) -> Listing:
         notes.append(f"{counted(left['empty'], 'box', 'boxes')} without an area inside the picture: left out.")
     if len(files) == 1:  # one file of all parts: they are drawn here
         made = [(name, target, "") for name, target, _ in made]
-    return _listing(path, made, names, "COCO's annotations", 0, notes)
+    return _listing(path, made, names, "COCO's annotations", [], notes)
 
 
 def _of_file(path: str, file: str, part: str, content: Any, names: list[str], left: dict[str, int]) -> list[Made]:

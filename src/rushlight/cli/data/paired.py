@@ -43,12 +43,12 @@ def _key(path: str, root: str) -> str:
 
 def with_masks(path: str, pairs: Pairs) -> Listing:
     """Pictures and their masks, by name; what values mean is in classes.txt, a name a line, or is the values."""
-    found, alone, others = [], 0, 0
+    found, alone, others = [], 0, []
     for images, masks, part in pairs:
         of = {_key(p, masks): p for p in walk(masks) if p.lower().endswith(ENDINGS)}
         for picture in walk(images):
             if not picture.lower().endswith(ENDINGS):
-                others += 1
+                others.append(picture)
             elif (key := _key(picture, images)) in of:
                 found.append((picture, of[key], part or part_inside(picture, images)))
             else:
@@ -87,7 +87,10 @@ def part_inside(path: str, root: str) -> str:
 def _values(path: str) -> tuple[tuple[int, ...], str]:
     """The values of a mask, or why it cannot be read."""
     try:
-        return tuple(np.unique(read_mask(path)).tolist()), ""
+        values = tuple(np.unique(read_mask(path)).tolist())
+        if len(values) > 2 and path.lower().endswith((".jpg", ".jpeg")):
+            return (), f"{path} is a JPEG file, which changes the numbers of pixels: save masks as PNG"
+        return values, ""
     except UsageError as error:
         return (), error.sentence()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import UsageError, printable, short
 from ..words import counted
-from .inputs import Inputs, Item, is_missing
+from .inputs import Inputs, Item, has_commas, is_missing, numbers_of
 
 NUMBER, DATE, CATEGORY = "number", "date", "category"
 MOSTLY = 0.95  # of the cells that are there: so many numbers make a column of numbers
@@ -26,7 +26,7 @@ MOST_VALUES = 50  # of a category; rarer ones are one value together
 KNOTS = 33  # of the curve that spreads the values of a column evenly
 FARTHEST = 5.0  # spreads: values beyond count as these
 _DATES = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
-SHUFFLES = 5  # of a column, to see how much the answers need it
+SHUFFLES, MOST_SHUFFLES = 5, 1000  # of a column, to see how much the answers need it; of all columns, but one of each
 Row = tuple[str, ...]
 
 
@@ -47,15 +47,6 @@ class Column(NamedTuple):
     def numbers(self) -> int:
         """How many numbers of the network's input it is."""
         return {NUMBER: 2, DATE: 5, CATEGORY: 0}[self.kind] + self.missing * (self.kind != CATEGORY)
-
-
-def number_of(cell: str, comma: bool = False) -> float:
-    """A cell as a number; nan where it is none, or none that is finite."""
-    try:
-        value = float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) and "_" not in cell else math.nan
 
 
 def days_of(cell: str, form: str) -> float:
@@ -251,7 +242,7 @@ class Rows(Inputs):
         return (
             "<h2>The columns</h2><div class='grid-2'><div class='card'><h3>what the answers need</h3>"
             f"{drawn}<p class='faint'>How much the {escape(images.task.score_name)} of the test falls where the cells of a column are mixed among the rows "
-            f"(mean of {SHUFFLES} times). Columns that say the same share what they are worth.</p></div>"
+            f"(mean of {counted(self._shuffles(), 'time')}). Columns that say the same share what they are worth.</p></div>"
             "<div class='card scroll'><h3>what the network is given</h3><table><thead><tr><th>column</th><th>kind</th><th class='n'>missing</th>"
             f"<th>values</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div></div>"
         )
@@ -274,12 +265,15 @@ class Rows(Inputs):
         whole, falls = score(test.x), {}
         for column, places in zip(self.columns, self.places()):
             scores = []
-            for _ in range(SHUFFLES):
+            for _ in range(self._shuffles()):
                 mixed = test.x.copy()
                 mixed[:, places] = mixed[draw.permutation(len(mixed))][:, places]
                 scores.append(score(mixed))
             falls[column.name] = round(whole - float(np.mean(scores)), 6)
         return {"importance": falls}
+
+    def _shuffles(self) -> int:
+        return max(1, min(SHUFFLES, MOST_SHUFFLES // len(self.columns)))
 
     def about(self) -> dict[str, str]:
         return {"columns": json.dumps(self.as_dict()["columns"]), "places": json.dumps(self.places())}
@@ -300,7 +294,7 @@ def _values(column: Column, cells: Sequence[str]) -> np.ndarray:
     if column.kind == DATE:
         return np.array([days_of(c, column.format) for c in cells], np.float64)
     most = float(np.finfo(np.float32).max)  # whose square float64 holds
-    return np.array([number_of(c, column.comma) for c in cells], np.float64).clip(-most, most)
+    return numbers_of(cells, column.comma).clip(-most, most)
 
 
 def _spread(column: Column, values: np.ndarray) -> list[np.ndarray]:
@@ -357,8 +351,9 @@ def _column(title: str, there: list[str], comma: bool) -> tuple[Column | None, s
     different = len(set(there))
     if different < 2:
         return None, f"Left out column {name}: {'it has one value only' if there else 'it is empty'}."
-    values = [number_of(c, comma) for c in there]
-    if _mostly(values):
+    comma = comma and has_commas(there)
+    values = numbers_of(there, comma)
+    if np.isnan(values).mean() <= 1 - MOSTLY:
         odd = [c for c, v in zip(there, values) if math.isnan(v)]
         note = f"{name}: {counted(len(odd), 'cell')} no finite number, the first is {short(odd[0])!r}: taken for missing. " if odd else ""  # fmt: skip
         if not odd and different == len(there) and _counts(title, values):
@@ -374,11 +369,11 @@ def _column(title: str, there: list[str], comma: bool) -> tuple[Column | None, s
     return Column(title, CATEGORY), ""
 
 
-def _counts(title: str, values: list[float]) -> bool:
+def _counts(title: str, values: np.ndarray) -> bool:
     """Whether these number the rows."""
     steps = np.diff(values)
     named = re.search(r"(^|_|\b)(id|index|no|nr|key|row)$", re.sub(r"[\s-]+", "_", title.lower()))
-    whole = all(v == int(v) for v in values)
+    whole = bool((values == np.floor(values)).all())
     return whole and (named is not None or (len(values) > 20 and bool((steps == 1).all())))
 
 

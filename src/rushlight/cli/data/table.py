@@ -14,7 +14,8 @@ from ..tasks.classification import Classification
 from ..tasks.multilabel import Multilabel
 from ..tasks.regression import Regression
 from ..words import counted
-from .inputs import is_missing
+from .inputs import has_commas, is_missing, number_of, numbers_of
+from .pictures import ENDINGS
 
 # Names of the parts that people use for folders and in the column of the split.
 PARTS = {
@@ -31,6 +32,7 @@ _VALUES = ("value", "values")
 RARE = 5  # lines of each number under "target", at least, where those are names of classes
 MOST_CLASSES = 0.5  # of the lines: with more different answers it is no class
 _SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
+_WORDS = ("none", "-")  # they may be classes, where others are words
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 EXPECTED = "path,label[,split], path,value[,split] or path and a column of 0 and 1 for each label"
 
@@ -52,6 +54,11 @@ class Table:
         # With the number that an editor shows.
         self.lines = [(i, row) for i, row in enumerate(rows[1:], 2) if any(cell.strip() for cell in row)]
         self.path_column, self.split_column = self.find(_PATHS), self.find(_SPLITS)
+        if self.path_column is None:  # in another language
+            self.path_column = next((i for i in range(len(self.head)) if self._has_pictures(i)), None)
+
+    def _has_pictures(self, at: int) -> bool:
+        return bool(self.lines) and all(cell.lower().endswith(ENDINGS) for cell in self.column(at))
 
     def find(self, names: tuple[str, ...]) -> int | None:
         """The column of one of these names."""
@@ -82,22 +89,36 @@ class Table:
                 raise self.wrong(number, f"split {printable(part)!r}: train, val or test is expected")
         return [PARTS.get(part, "") for part in found]
 
-    def number(self, cell: str) -> float | None:
-        """A cell as a number; the comma of many countries is understood where it separates no cells."""
-        try:
-            value = float(cell if self.separator == "," else cell.replace(",", "."))
-        except ValueError:
-            return None
-        return value if math.isfinite(value) else None
+    def values(self, cells: list[str]) -> list[float]:
+        """Cells of a column as numbers, nan where they are none; the comma of many countries is understood where it separates no cells."""
+        return numbers_of(cells, self.separator != "," and has_commas(cells)).tolist()
 
     def numbers(self, at: int) -> list[float]:
         """A column as numbers."""
-        found = [self.number(cell) for cell in self.column(at)]
-        for (number, row), value in zip(self.lines, found):
-            if value is None:
-                cell = row[at].strip() if at < len(row) else ""
+        cells = self.column(at)
+        found = self.values(cells)
+        for (number, _), cell, value in zip(self.lines, cells, found):
+            if math.isnan(value):
                 raise self.wrong(number, f"a number is expected under {self.titles[at]}, not {printable(cell)!r}")
-        return [v for v in found if v is not None]
+        return found
+
+    def without_answer(self, columns: list[int]) -> list[bool]:
+        """Of each line, whether a column has no value: among words `none` and `-` are some, among numbers nothing but numbers is."""
+        lost = [False] * len(self.lines)
+        for at in columns:
+            cells = self.column(at)
+            numeric = not any(map(math.isnan, self.values([c for c in cells if not is_missing(c)])))
+            lost = [was or (is_missing(c) and (numeric or c.lower() not in _WORDS)) for was, c in zip(lost, cells)]
+        return lost
+
+    def leave_out(self, columns: list[int]) -> list[str]:
+        """Without the lines that have no answer; a line to tell of them."""
+        lost = self.without_answer(columns)
+        what = ", ".join(printable(self.titles[i]) for i in columns)
+        if all(lost):
+            raise UsageError(f"--data {self.path}: no line has a value under {what}: there is nothing to learn")
+        self.lines = [line for line, gone in zip(self.lines, lost) if not gone]
+        return [f"{counted(sum(lost), 'line')} without a value under {what}: left out."] if any(lost) else []
 
 
 class Asked(NamedTuple):
@@ -106,7 +127,7 @@ class Asked(NamedTuple):
     task: str
     names: list[str]
     targets: list[Any]
-    note: str = ""
+    notes: list[str]
 
 
 def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
@@ -117,12 +138,16 @@ def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
         raise UsageError(f"--data {table.path}: its first line must be {EXPECTED}, and it is {found}")
     if not table.lines:
         raise UsageError(f"--data {table.path}: there is no line after the first: path,label is expected")
+    if table.titles[table.path_column].lower().endswith(ENDINGS):
+        raise UsageError(f"--data {table.path}: its first line names a picture, where {EXPECTED} is expected")
     if wanted is not None:
         columns = _wanted(table, wanted.split(","))
     else:
         named = table.find((*_LABELS, *_SEVERAL, *_VALUES))
         columns = [named] if named is not None else others
-    return _of(table, columns, forced or _kind(table, columns), forced)
+    kind = forced or _kind(table, columns)
+    notes = table.leave_out(columns) if kind in (Classification.kind, Regression.kind) and len(columns) == 1 else []
+    return _of(table, columns, kind, forced, notes)
 
 
 def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple[Asked, list[int], list[str]]:
@@ -142,15 +167,13 @@ def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple
             notes.append(
                 f"What is learnt is the last column, {printable(table.titles[last])}; --target COLUMN names another."
             )
-    before = len(table.lines)
-    table.lines = [
-        line for line in table.lines if not any(is_missing(line[1][i]) if i < len(line[1]) else True for i in columns)
-    ]
+    notes += table.leave_out(columns)
     what = ", ".join(printable(table.titles[i]) for i in columns)
-    if not table.lines:
-        raise UsageError(f"--data {table.path}: no line has a value under {what}: there is nothing to learn")
-    if lost := before - len(table.lines):
-        notes.append(f"{counted(lost, 'line')} without a value under {what}: left out.")
+    for at in columns:
+        if table.titles[at] in table.column(at):
+            raise UsageError(
+                f"--data {table.path}: {printable(table.titles[at])!r} stands in its first line and below it, too: the names of the columns are expected in the first line"
+            )
     different = len(set(table.column(columns[0])))
     kind = forced or (Classification.kind if len(columns) == 1 and different == 2 else _kind(table, columns))
     if kind not in (Classification.kind, Regression.kind, Multilabel.kind):
@@ -159,8 +182,8 @@ def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple
         raise UsageError(
             f"--data {table.path}: nearly every line has its own value under {what} ({different:,} of {len(table.lines):,}): --target COLUMN names what is to be learnt"
         )
-    found = _of(table, columns, kind, forced)
-    return found, columns, [*notes, found.note] if found.note else notes
+    found = _of(table, columns, kind, forced, notes)
+    return found, columns, found.notes
 
 
 def _check_titles(table: Table) -> None:
@@ -170,7 +193,7 @@ def _check_titles(table: Table) -> None:
         raise UsageError(
             f"--data {table.path}: it has {'one column' if titles else 'no line'}, where {EXPECTED}, or columns of values are expected"
         )
-    if all(table.number(title) is not None or not title for title in titles):
+    if not any(math.isnan(number_of(title, table.separator != ",")) for title in titles if title):
         raise UsageError(
             f"--data {table.path}: its first line has numbers, where the names of the columns are expected"
         )
@@ -184,26 +207,27 @@ def _check_titles(table: Table) -> None:
             raise table.wrong(number, f"it has {len(row)} cells, and the first line {len(titles)}")
 
 
-def _of(table: Table, columns: list[int], kind: str, forced: str | None) -> Asked:
-    """The targets of these columns."""
+def _of(table: Table, columns: list[int], kind: str, forced: str | None, notes: list[str]) -> Asked:
+    """The targets of these columns; `notes` and, where two tasks were possible, which was taken."""
     if kind == Regression.kind:
         rows = list(zip(*(table.numbers(i) for i in columns)))
-        note = ""
         if forced is None and len(columns) == 1 and not any(v[0] % 1 for v in rows):
             note = f"The whole numbers under {printable(table.titles[columns[0]])} are taken for values; --task classification takes them for names of classes."
-        return Asked(kind, [table.titles[i] for i in columns], rows, note)
+            notes = [*notes, note]
+        return Asked(kind, [table.titles[i] for i in columns], rows, notes)
     if kind == Multilabel.kind:
-        return _of_columns(table, columns) if len(columns) > 1 else _of_cells(table, columns[0])
+        of = _of_columns(table, columns) if len(columns) > 1 else _of_cells(table, columns[0])
+        return of._replace(notes=notes)
     if len(columns) > 1:
         raise UsageError(f"--data {table.path}: {len(columns)} columns beside the path, and none is called label: "
                          f"its first line must be {EXPECTED}")  # fmt: skip
     cells = table.column(columns[0], "a path and a label are")
     names = sorted(set(cells))
-    note = ""
-    if forced is None and len(names) > 2 and all(table.number(c) is not None for c in names):
+    if forced is None and len(names) > 2 and not any(map(math.isnan, table.values(names))):
         note = f"The {len(names)} numbers under {printable(table.titles[columns[0]])} are taken for names of classes; --task regression takes them for values."
+        notes = [*notes, note]
     number = {name: i for i, name in enumerate(names)}
-    return Asked(kind, names, [number[cell] for cell in cells], note)
+    return Asked(kind, names, [number[cell] for cell in cells], notes)
 
 
 def _wanted(table: Table, names: list[str]) -> list[int]:
@@ -223,16 +247,15 @@ def _kind(table: Table, columns: list[int]) -> str:
         every = [table.column(i) for i in columns]
         if all(cell.lower() in (*_YES, *_NO) for cells in every for cell in cells):
             return Multilabel.kind
-        numeric = all(table.number(cell) is not None for cells in every for cell in cells)
+        numeric = not any(math.isnan(v) for cells in every for v in table.values(cells))
         return Regression.kind if numeric else Classification.kind
     at = columns[0]
-    cells = table.column(at)
     if _mark(table, at):
         return Multilabel.kind
-    values = [table.number(cell) for cell in cells]
-    if any(v is None for v in values):
+    values = table.values([cell for cell in table.column(at) if not is_missing(cell)])
+    if not values or any(map(math.isnan, values)):
         return Classification.kind
-    parts = any(v != int(v) for v in values if v is not None)
+    parts = any(v % 1 for v in values)
     parts = parts or (table.head[at] == "target" and len(set(values)) * RARE > len(values))
     return Regression.kind if parts or table.head[at] not in (*_LABELS, *_SEVERAL) else Classification.kind
 
@@ -254,7 +277,7 @@ def _of_cells(table: Table, at: int) -> Asked:
     if not names:
         raise UsageError(f"--data {table.path}: no picture has a label")
     number = {name: i for i, name in enumerate(names)}
-    return Asked(Multilabel.kind, names, [tuple(number[name] for name in row) for row in rows])
+    return Asked(Multilabel.kind, names, [tuple(number[name] for name in row) for row in rows], [])
 
 
 def _of_columns(table: Table, columns: list[int]) -> Asked:
@@ -267,7 +290,7 @@ def _of_columns(table: Table, columns: list[int]) -> Asked:
                 raise table.wrong(number, f"0 or 1 is expected under {printable(table.titles[at])}, not {printable(cell)!r}")  # fmt: skip
         every.append([cell in _YES for cell in cells])
     rows = [tuple(i for i, yes in enumerate(row) if yes) for row in zip(*every)]
-    return Asked(Multilabel.kind, [table.titles[i] for i in columns], rows)
+    return Asked(Multilabel.kind, [table.titles[i] for i in columns], rows, [])
 
 
 def _text(path: str) -> str:

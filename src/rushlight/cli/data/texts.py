@@ -180,14 +180,14 @@ def _pieces(text: str) -> Iterator[str]:
         yield from ("\0" + part[i : i + n] for n in range(2, 6) for i in range(len(part) - n + 1))
 
 
-def read_text(path: str) -> str:
-    """The beginning of a file as text; UsageError where it is none."""
+def read_text(path: str, name: str = "") -> str:
+    """The beginning of a file as text; UsageError where it is none, which tells of `name`."""
     try:
         with open(path, "rb") as f:
             content = f.read(READ)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
-    return decoded(content, path, whole=len(content) < READ)
+        raise UsageError(f"{name or path} cannot be read: {error.strerror or error}") from None
+    return decoded(content, name or path, whole=len(content) < READ)
 
 
 def decoded(content: bytes, path: str, whole: bool = True) -> str:

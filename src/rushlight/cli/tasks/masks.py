@@ -49,14 +49,15 @@ class Mask:
         """The classes that occur."""
         return tuple(sorted({self.classes[v] for v in self.values if v in self.classes}))
 
-    def numbers(self, side: int) -> Any:
-        """A PIL picture of the classes' numbers, as small as the cache keeps the picture."""
+    def numbers(self, side: int, size: tuple[int, int] | None = None) -> Any:
+        """A PIL picture of the classes' numbers, as small as the cache keeps the picture; of `size` where the mask has another, but the same shape."""
         from PIL import Image
 
         table = np.full(256, NOTHING, np.uint8)
         for value, number in self.classes.items():
             table[value] = number
-        return shrink(Image.fromarray(table[read_mask(self.path)]), side, Image.Resampling.NEAREST)
+        made = shrink(Image.fromarray(table[read_mask(self.path)]), side, Image.Resampling.NEAREST)
+        return made if size in (None, made.size) else made.resize(size, Image.Resampling.NEAREST)
 
 
 def colour(number: int) -> tuple[int, int, int]:
@@ -95,14 +96,16 @@ class Masks(Task):
         return augment.for_both(*settings)
 
     def sample(self, picture: Any, target: Mask, transform: Any, side: int) -> tuple[Any, Any]:
-        x, over = transform(picture, augment.MaskOver(target.numbers(side)))
+        x, over = transform(picture, augment.MaskOver(target.numbers(side, picture.size)))
         return x, over.tensor()
 
     def misfit(self, target: Mask, wide: int, high: int, side: int) -> str:
         if target.why:
             return f"its mask {target.why}"
-        found = target.numbers(side).size
-        return "" if found == (wide, high) else f"its mask {target.path} has another shape"
+        w, h = target.numbers(side).size
+        return (
+            "" if abs(w * high - h * wide) <= max(w, h, wide, high) / 2 else f"its mask {target.path} has another shape"
+        )
 
     def groups(self, targets: Sequence[Mask]) -> list[Hashable]:
         return by_rarest([target.there for target in targets])
