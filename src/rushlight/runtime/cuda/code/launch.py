@@ -18,6 +18,7 @@ from ... import devices
 from ..memory.lost import explained
 from ..memory.streams import current
 
+_TOO_MANY_AT_ONCE = 720  # CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 _native: Any = None
 try:
@@ -216,8 +217,8 @@ class Launch:
             _once_more(error, driver.launchKernel, told)
         self.free.append(room)
 
-    def together(self, blocks: int, threads: int, *given: Any, shared: int = 0) -> None:
-        """Launch blocks that wait for each other: all of them run at once, or CUDA refuses the launch."""
+    def together(self, blocks: int, threads: int, *given: Any, shared: int = 0) -> bool:
+        """Launch blocks that wait for each other; False where CUDA sees that they cannot all run at once."""
         values = [a.data.ptr if a.__class__ is _ndarray else 0 if a is None else a for a in given]
         room = self.free.pop() if self.free else self.room()
         self.pack(room[0], 0, *values)
@@ -225,8 +226,12 @@ class Launch:
         try:
             driver.launchCooperativeKernel(*told)
         except driver.CUDADriverError as error:
+            if getattr(error, "status", 0) == _TOO_MANY_AT_ONCE:
+                return False
             _once_more(error, driver.launchCooperativeKernel, told)
-        self.free.append(room)
+        finally:
+            self.free.append(room)
+        return True
 
     def early(self, grid: tuple, block: tuple, shared: int, values: tuple) -> bool:
         """Launch by C, which lets it overlap with the kernel in front of it; False where that cannot be."""

@@ -80,14 +80,15 @@ def _by_tensor_cores(char: str) -> bool:
     return able and (char != "f" or settings.cudnn_allow_tf32)
 
 
-def _go(cut: _Cut, given: tuple, sizes: tuple, batch: int, hidden: int, last: tuple) -> None:
+def _go(cut: _Cut, given: tuple, sizes: tuple, batch: int, hidden: int, last: tuple) -> bool:
+    """Whether it was launched: a GPU that others share, or that is watched, may hold fewer blocks than it says."""
     scratch = cupy.ndarray((cut.scratch,), np.float32)
     runtime.memsetAsync(scratch.data.ptr, 0, 4 * _APART * cut.teams, current.ptr)
     exchange = scratch.data.ptr + 4 * _APART * cut.teams
     starts = None
     if sizes[-1] != sizes[0]:
         starts = kept(np.array([0, *accumulate(sizes)], np.int32))
-    cut.launch.together(
+    return cut.launch.together(
         cut.blocks, _THREADS, *given, exchange, scratch, starts, len(sizes), batch, hidden, *last,
         cut.teams, cut.part, shared=cut.shared,
     )  # fmt: skip
@@ -121,8 +122,8 @@ def forward(
         new(shape, dtype) if gates > 1 else None, new(h0.shape, dtype),
         None if c0 is None else new(h0.shape, dtype),
     )  # fmt: skip
-    _go(cut, (xw, h0, c0, w_hh, b_hh, *found), sizes, batch, hidden, (reverse, mode == "relu"))
-    return found
+    begun = _go(cut, (xw, h0, c0, w_hh, b_hh, *found), sizes, batch, hidden, (reverse, mode == "relu"))
+    return found if begun else None
 
 
 def backward(
@@ -141,5 +142,5 @@ def backward(
     gh0 = new((batch, hidden), dtype)
     gc0 = new(gh0.shape, dtype) if count == 4 else None
     given = (w_hh, gates, before, y, *coming, d, e, gh0, gc0)
-    _go(cut, given, sizes, batch, hidden, (reverse, mode == "relu"))
-    return d, e, gh0, gc0
+    begun = _go(cut, given, sizes, batch, hidden, (reverse, mode == "relu"))
+    return (d, e, gh0, gc0) if begun else None
