@@ -126,12 +126,18 @@ def in_range(name: str, values: tuple[int, ...]) -> tuple[int, ...]:
     return values
 
 
+def a_number(value: Any, name: str) -> int:
+    """A whole number of any size; TypeError for a truth value, which Python would take for 0 or 1, and for what is no number."""
+    if value.__class__ is int:
+        return value
+    if value.__class__ is bool or not hasattr(value, "__index__"):
+        raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
+    return value.__index__()
+
+
 def whole(value: Any, name: str) -> int:
-    """A whole number; TypeError for a truth value, which Python would take for 0 or 1, and for what is no number."""
-    if value.__class__ is not int:
-        if value.__class__ is bool or not hasattr(value, "__index__"):
-            raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
-        value = value.__index__()
+    """A whole number that PyTorch's functions can be given."""
+    value = a_number(value, name)
     if not LEAST <= value <= MOST:
         raise ValueError("Overflow when unpacking long long")
     return value

@@ -117,6 +117,13 @@ class Form:
         return bytes(self.field if not self.file else self.file)
 
 
+def _first_file(body: bytes, kind: str) -> bytes:
+    """The content of a form that is there as a whole."""
+    form = Form(kind)
+    form.feed(body)
+    return form.content()
+
+
 TOP = 5
 WAITING = 256  # pictures in the queue; further requests are refused
 ADDRESSES = 10_000  # addresses whose rate is remembered

@@ -43,6 +43,7 @@ ROWS = [
     Row("F.adaptive_avg_pool3d", T(1, 2, 3, 3, 2), (2, 1, 3)),
     Row("F.adaptive_max_pool1d", X(2, 7), 3, return_indices=True),
     Row("F.adaptive_max_pool2d", X(1, 2, 4, 4), 1),
+    Row("F.adaptive_max_pool2d", X(1, 2, 4, 4), (0, 2), _grad=False),
     Row("F.adaptive_max_pool3d", X(1, 2, 3, 3, 2), 2),
     Row("F.fractional_max_pool2d", X(2, 6, 5), (2, 3), None, (0.5, 0.6), False,
         T(value=[[[0.3, 0.8], [0.6, 0.1]]], grad=False)),

@@ -7,7 +7,7 @@ from math import floor
 from typing import Any
 
 from ...base import dtypes
-from ...base.shapes import MOST, check_size, several_whole, whole
+from ...base.shapes import MOST, a_number, check_size, in_range
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
@@ -47,14 +47,14 @@ def _sizes(x: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[lis
 
 def _given_size(spatial: list[int], size: Any) -> list[int]:
     if not isinstance(size, (list, tuple)):
-        return [whole(size, "size")] * len(spatial)
+        size = (size,) * len(spatial)
     if len(size) != len(spatial):
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with "
             f"spatial dimensions of {spatial} and output size of {size}. Please provide input tensor "
             "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
-    return list(several_whole(size, 1, "size"))
+    return list(in_range("size", tuple([a_number(n, "size") for n in size])))
 
 
 def _check_mode(x: Tensor, mode: str, align_corners: Any, antialias: bool) -> None:

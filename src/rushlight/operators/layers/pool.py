@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.bounded import Bounded
 from ...base.dtypes import title
-from ...base.shapes import several_whole, whole
+from ...base.shapes import in_range, several_whole, whole
 from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
@@ -323,7 +323,7 @@ def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tenso
         mark = ":" if largest else ""
         raise RuntimeError(f"{fn}(): Expected {n + 1}D or {n + 2}D tensor, but got{mark} {list(shape)}")
     if not isinstance(output_size, (list, tuple)):
-        output_size = (output_size,) * n
+        output_size = (output_size if output_size is None else whole(output_size, "output_size"),) * n
     if len(output_size) == 1:
         output_size = tuple(output_size) * n
     if len(output_size) != n:
@@ -334,7 +334,7 @@ def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tenso
         raise RuntimeError(f"{fn}: output_size must be {n}")
     if output_size[0].__class__ is bool:
         raise TypeError(f"{fn}(): argument 'output_size' must be tuple of ints, not bool")
-    size = tuple([s if o is None else o.__index__() for s, o in zip(shape[-n:], output_size)])
+    size = in_range("output_size", tuple([s if o is None else o.__index__() for s, o in zip(shape[-n:], output_size)]))
     if min(size) < 0:
         if largest:
             made = [*shape[:-n], *((1,) if n == 1 else ()), *size]

@@ -59,6 +59,9 @@ def _windows(n: int, m: int) -> np.ndarray:
 def _adaptive_max(xp: ArrayModule, x: Array, *, size: Dims) -> Any:
     """The maximum over adaptive windows of x (N, C, *n), and its flat position."""
     given, dims = x.shape[2:], len(size)
+    if 0 in size:
+        empty = (*x.shape[:2], *size)
+        return xp.zeros(empty, x.dtype), xp.zeros(empty, np.int64)
     windows = [_windows(n, m) for n, m in zip(given, size)]
     flat = np.zeros((1,) * (2 * dims), np.int64)
     for i, window in enumerate(windows):  # axes: the windows, then the places in a window
@@ -67,9 +70,6 @@ def _adaptive_max(xp: ArrayModule, x: Array, *, size: Dims) -> Any:
         flat = flat * given[i] + window.reshape(shape)
     places = table(xp, flat.reshape(*size, -1))
     seen = x.reshape(*x.shape[:2], prod(given))[:, :, places]
-    if not seen.size:
-        empty = (*x.shape[:2], *size)
-        return xp.zeros(empty, x.dtype), xp.zeros(empty, np.int64)
     best = last_of_nans(xp, seen, seen.argmax(axis=-1))[..., None]
     index = xp.take_along_axis(xp.broadcast_to(places, seen.shape), best, axis=-1)[..., 0]
     return xp.take_along_axis(seen, best, axis=-1)[..., 0], index
