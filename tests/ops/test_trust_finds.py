@@ -584,3 +584,24 @@ def test_the_input_of_attention_by_batch_may_be_written_before_backward(lib: Any
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 def test_the_resolution_of_a_dtype_is_a_power_of_ten(name: str) -> None:
     assert str(rl.finfo(getattr(rl, name))) == str(torch.finfo(getattr(torch, name)))
+
+
+@BOTH
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_each_dim_that_is_farthest_has_the_whole_gradient_of_a_distance(lib: Any, create_graph: bool) -> None:
+    x = lib.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    for found, want in (
+        (lib.cdist(x, lib.zeros(1, 2), math.inf), [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]),
+        (lib.pdist(x, math.inf), [[-1.0, -2.0], [1.0, 0.0], [0.0, 2.0]]),
+        (lib.cdist(x, lib.zeros(1, 2), 0.0), [[0.0, 0.0]] * 3),
+        (lib.pdist(x, 0.0), [[0.0, 0.0]] * 3),
+    ):
+        assert lib.autograd.grad(found.sum(), x, create_graph=create_graph)[0].tolist() == want
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_a_distance_that_is_no_number_is_none(lib: Any, dtype: str) -> None:
+    x = lib.tensor([[math.nan, 2.0]], dtype=getattr(lib, dtype), requires_grad=True)
+    lib.cdist(x, lib.ones(3, 2, dtype=x.dtype), 1.0).sum().backward()
+    assert math.isnan(x.grad[0, 0]) and x.grad[0, 1] == 3

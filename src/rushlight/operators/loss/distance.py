@@ -74,12 +74,16 @@ def _pair_distances(xp: ArrayModule, x: Array, y: Array, *, p: float) -> Any:
     apart: Any = x[..., :, None, :] - y[..., None, :, :]
     if p == 2:
         return xp.sqrt((apart * apart).sum(-1))
+    if p == 0:
+        return (apart != 0).sum(-1).astype(x.dtype)
     size = xp.abs(apart)
     return size.sum(-1) if p == 1 else size.max(-1)
 
 
 def _pair_distances_grad(xp: ArrayModule, g: Array, x: Array, y: Array, out: Array, *, p: float) -> Any:
     """The gradient of x; none where two points meet, and all of it for each that is farthest."""
+    if p == 0:
+        return xp.zeros_like(x)
     apart: Any = x[..., :, None, :] - y[..., None, :, :]
     if p == 2:
         slopes = xp.where(out == 0, 0, g / xp.where(out == 0, 1, out))
@@ -97,8 +101,10 @@ _pairs_grad = Op(_pair_distances_grad, "pair_distances_grad", meta=lambda g, x, 
 
 
 def _pairs_dx(g: Tensor, x: Tensor, y: Tensor, out: Tensor, p: float) -> Tensor:
-    if here.state & TAPE == GRAD:  # somebody wants its derivative, too
+    if here.state & TAPE == GRAD and p:  # somebody wants its derivative, too
         apart = x.unsqueeze(-2) - y.unsqueeze(-3)
+        if p == math.inf:
+            return (g.unsqueeze(-1) * apart.sign() * (apart.abs() == out.unsqueeze(-1))).sum(-2)
         return norm_slopes(g, apart, out, p, (apart.ndim - 1,), False).sum(-2)
     return _pairs_grad(g, x, y, out, p=p)
 
@@ -111,8 +117,8 @@ _pairs_op.derivative(x=_pairs_dx, y=_pairs_dy)
 
 
 def _all_pairs(x1: Tensor, x2: Tensor, p: float) -> Tensor:
-    """The p-norms of all differences, on the CPU in one kernel for the usual norms."""
-    plain = _pairs_op.is_whole(x1) and p in (1, 2, math.inf)
+    """The p-norms of all differences, in one kernel on the CPU for the usual norms, and for those whose gradient is no norm's."""
+    plain = p in (0, math.inf) or (_pairs_op.is_whole(x1) and p in (1, 2))
     if not plain or not x1._a.size or not x2._a.size or x1._a.dtype.itemsize < 4:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
     if x1._a.shape[:-2] != x2._a.shape[:-2]:
@@ -188,5 +194,5 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     sides = []
     for index in np.triu_indices(count, 1):
         rows = on_device(index.astype(np.int64), input.device)
-        sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False))
-    return (sides[0] - sides[1]).norm(p, -1)
+        sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False).unsqueeze(-2))
+    return _all_pairs(*sides, p).flatten()

@@ -71,7 +71,7 @@ static void distance_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static inline float sign(float v) { return (float)((v > 0.0f) - (v < 0.0f)); }
+static inline float sign(float v) { return v != v ? v : (float)((v > 0.0f) - (v < 0.0f)); }
 
 static void gradient_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Pairs *p = what;
