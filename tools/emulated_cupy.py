@@ -250,7 +250,7 @@ def _multiply(desc: int, a: int, b: int, out: int, bias: int) -> None:
     kind = KINDS[what.char]
     for i in range(what.batch):
         x, y = [_stored(p, m, kind, i).astype(np.float64) for p, m in ((a, what.a), (b, what.b))]
-        x, y = x.T if what.a.transposed else x, y.T if what.b.transposed else y
+        x, y = x.T if what.a.turned else x, y.T if what.b.turned else y
         found = x @ y
         item = np.dtype(kind).itemsize
         if "bgrad" in what.epilogue:

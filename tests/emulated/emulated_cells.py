@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,10 @@ def main() -> None:
     for name, how in (("LSTMCell", {}), ("GRUCell", {}), ("GRUCell", {"bias": False}), ("RNNCell", {}),
                       ("RNNCell", {"nonlinearity": "relu"})):  # fmt: skip
         compare(name, how, x, cell)
+    for odd in (math.nan, math.inf, -math.inf):
+        beside = x.clone()
+        beside[1, 1, 2] = odd
+        compare("RNNCell", {"nonlinearity": "relu"}, beside, cell)
     for name in ("LSTM", "GRU", "RNN"):
         compare(name, {}, x, layer)
         compare(name, {"bidirectional": True}, rl.randn(5, 4), packed)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import emulated_capture
+import emulated_cupy
 import numpy as np
 
 import rushlight as rl
 from rushlight.runtime.devices import overrides
 
+emulated_capture.install()
+emulated_cupy.install()  # products of larger matrices
 random = np.random.default_rng(0)
 asked: list[str] = []
 
@@ -30,7 +34,7 @@ def same(compute: Callable[..., Any], *arrays: np.ndarray) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-for name in ("solve", "inv", "det", "slogdet", "lu_factor", "cholesky", "solve_triangular", "qr"):
+for name in ("solve", "inv", "det", "slogdet", "lu_factor", "cholesky", "cholesky_solve", "solve_triangular", "qr"):
     body, key = overrides("cuda")[f"linalg_{name}"], f"linalg_{name}"
 
     def counted(*arrays: Any, body: Any = body, key: str = key, **how: Any) -> Any:
@@ -74,7 +78,17 @@ same(linalg.qr, np.zeros((2, 4, 3)))
 same(linalg.qr, np.triu(numbers(5, 5)))
 same(lambda a: rl.stack([t.abs().sum() for t in linalg.qr(a)]), 1e200 * numbers(4, 3))
 same(lambda a: linalg.qr(a).R, np.where(np.eye(4) == 1, np.nan, 1.0))
+for n, m in ((131, 2), (3, 9000)):  # larger than a launch
+    large = numbers(n, n) + n * np.eye(n)
+    for upper in (False, True):
+        same(lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up), large, numbers(2, n, m))
+        same(lambda a, b, up=upper: linalg.solve_triangular(a, b, upper=up, left=False), large, numbers(m, n))
+        same(lambda a, b, up=upper: rl.cholesky_solve(b, a, upper=up), large, numbers(n, m))
+for bad in (0.0, np.nan, np.inf):  # no equation with a factor is refused
+    factor = np.eye(3) + np.tri(3)
+    factor[1, 1] = bad
+    same(lambda b, a: rl.cholesky_solve(b, a), numbers(3, 2), factor)
 singular = rl.ones(2, 3, 3).cuda()
 assert linalg.det(singular).tolist() == [0, 0] and linalg.slogdet(singular)[0].tolist() == [0, 0]
-assert "generic" not in asked and len(set(asked)) == 8, asked
+assert "generic" not in asked and len(set(asked)) == 9, asked
 print("equal")

@@ -31,7 +31,7 @@ for _row in all_rows():
 
 _NOT_FINITE, _DENORMAL = ("nan", "inf", "-inf", "0"), ("tiny", "-least")
 _ALL = (*_NOT_FINITE, *_DENORMAL, "-0")
-# What differs: why, in which runs, and what. The last nobody has looked into: they are to be mended, or to be given a reason.
+# What differs: why, in which runs, and what.
 LEFT = {
     name: (why, kinds)
     for why, kinds, names in [
@@ -39,7 +39,7 @@ LEFT = {
          "F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d conv2d convolution rnn_relu"),
         ("cuFFT computes it: where infinities and NaN go is its own", _NOT_FINITE, "fft.ifft fft.rfft2 fft.rfftn stft"),
         ("CuPy's kernels and additions to memory that threads share take denormal numbers for zero", _DENORMAL,
-         "Tensor.put cummax cummin frexp igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t "
+         "Tensor.put cummax cummin frexp histogram igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t "
          "special.chebyshev_polynomial_u special.gammainc special.gammaincc special.hermite_polynomial_h special.hermite_polynomial_he "
          "special.legendre_polynomial_p"),
         ("CUDA's function at the ends of its range", ("inf", "-inf", *_DENORMAL),
@@ -48,10 +48,14 @@ LEFT = {
          "F.binary_cross_entropy nanquantile norm pinverse quantile"),
         ("which of equal numbers is named", _ALL, "kthvalue topk"),
         ("infinity less infinity is met in one order of the arithmetic and not in the other", _NOT_FINITE,
-         "F.batch_norm F.ctc_loss F.instance_norm cumprod group_norm"),
+         "F.batch_norm F.ctc_loss F.instance_norm F.scaled_dot_product_attention cumprod group_norm"),
         ("the same, and CuPy's logaddexp takes denormal numbers for zero", (*_NOT_FINITE, *_DENORMAL), "logcumsumexp"),
-        ("it was seen once, and the cause is not known", _ALL,
-         "F.grid_sample F.scaled_dot_product_attention cdist cholesky_solve corrcoef hash_tensor histogram rnn_relu_cell"),
+        ("a place that is no number is outside of the picture; on the CPU its weights are NaN, and PyTorch's reads other memory",
+         _NOT_FINITE, "F.grid_sample"),
+        ("the sign of NaN is 0 on a GPU and NaN in the CPU's distances, as in PyTorch's", ("nan", "inf", "-inf"), "cdist"),
+        ("a gradient that is 0 but for rounding", ("-0", *_DENORMAL), "corrcoef"),
+        ("the bits of a NaN that becomes a double are the processor's, and the conversion may lose denormal numbers",
+         ("nan", *_DENORMAL), "hash_tensor"),
     ]
     for name in names.split()
 }  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from ....base.arrays import DeviceArray
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
+from ..arrays import CUPY
 from ..code.faults import mark, raised
 from ..code.keyed import keyed
 from ..code.launch import Result
@@ -135,7 +136,7 @@ def _turned(a: DeviceArray) -> Any:
     return a.swapaxes(-2, -1)
 
 
-def _small(task: int) -> Callable[..., Any]:
+def _small(task: int, larger: Callable[..., Any] = lambda *given, **how: NotImplemented) -> Callable[..., Any]:
     """The body of a kernel: the launch found by its operands; of operands that lie otherwise, or lack a batch, copies."""
 
     def prepare(x: DeviceArray, y: DeviceArray | None = None, **how: Any) -> Any:
@@ -148,9 +149,37 @@ def _small(task: int) -> Callable[..., Any]:
     def body(x: DeviceArray, y: DeviceArray | None = None, **how: Any) -> Any:
         given = (row_major(x),) if y is None else (row_major(x), row_major(y))
         launch = prepare(*given, **how)
-        return NotImplemented if launch is None else launch(*given)
+        return larger(*given, **how) if launch is None else launch(*given)
 
     return keyed(body, prepare)
+
+
+def _halves(x: DeviceArray, y: DeviceArray, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """Triangular equations too large for one launch, by smaller ones and a product between them; none is refused."""
+    if x.dtype.char not in "fd" or y.dtype != x.dtype or not x.size or not y.size or max(y.shape[-2:]) == 1:
+        return NotImplemented
+    if not left:
+        return _turned(_triangle(_turned(x), _turned(y), upper=not upper, unitriangular=unitriangular))
+    batch, (n, m) = broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2:]
+    x, y = [a if prod(a.shape[:-2]) == 1 else CUPY.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
+    how = {"upper": upper, "unitriangular": unitriangular}
+    half = max(n, m) // 2
+    front, back = slice(None, half), slice(half, None)
+    if n < m:
+        return CUPY.concatenate([_triangle(x, y[..., part], **how) for part in (front, back)], axis=-1)
+    one, other = (back, front) if upper else (front, back)
+    known = _triangle(x[..., one, one], y[..., one, :], **how)
+    new = _triangle(x[..., other, other], y[..., other, :] - CUPY.matmul(x[..., other, one], known), **how)
+    return CUPY.concatenate((new, known) if upper else (known, new), axis=-2)
+
+
+_triangle = _small(TRIANGLE, _halves)
+
+
+def _by_factor(y: DeviceArray, x: DeviceArray, *, upper: bool) -> Any:
+    lower, above = (_turned(x), x) if upper else (x, _turned(x))
+    first = _triangle(lower, y, upper=False)
+    return NotImplemented if first is NotImplemented else _triangle(above, first, upper=True)
 
 
 kernel_for("cuda", "linalg_solve")(_small(SOLVE))
@@ -159,5 +188,6 @@ kernel_for("cuda", "linalg_det")(_small(DETERMINANT))
 kernel_for("cuda", "linalg_slogdet")(_small(LOGARITHM))
 kernel_for("cuda", "linalg_lu_factor")(_small(FACTORS))
 kernel_for("cuda", "linalg_cholesky")(_small(CHOLESKY))
-kernel_for("cuda", "linalg_solve_triangular")(_small(TRIANGLE))
+kernel_for("cuda", "linalg_solve_triangular")(_triangle)
+kernel_for("cuda", "linalg_cholesky_solve")(_by_factor)
 kernel_for("cuda", "linalg_qr")(keyed(_factored, _reflections))

@@ -98,6 +98,6 @@ KERNEL(rnn_step_grad)(const T* y, const T* gh, const T* gout, T* d, i64 count, i
     depend();
     for (i64 k = blockIdx.x * (i64)blockDim.x + threadIdx.x; k < count; k += (i64)gridDim.x * blockDim.x) {
         const A v = at(y, k), g = at(gh, k) + at(gout, k);
-        d[k] = dn(g * (relu ? (A)(v > 0) : 1 - v * v));
+        d[k] = dn(!relu ? g * (1 - v * v) : v <= 0 ? (A)0 : g);
     }
 }

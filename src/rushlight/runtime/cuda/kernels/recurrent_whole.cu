@@ -365,7 +365,7 @@ BOUNDED_KERNEL(whole_backward, THREADS, 2)(const T* w_hh, const T* gates, const 
                 past = to_h * v;
 #else
                 const float v = up(y[k]);
-                own[0] = to_h * (relu ? (float)(v > 0) : 1 - v * v);
+                own[0] = !relu ? to_h * (1 - v * v) : v <= 0 ? 0.0f : to_h;
 #endif
                 for (int q = 0; q < GATES; q++) to[q * place.deep * ROWS] = rounded(up(dn(own[q])));
             }
