@@ -195,4 +195,4 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     for index in np.triu_indices(count, 1):
         rows = on_device(index.astype(np.int64), input.device)
         sides.append(embedding_op(input, rows, padding_idx=-1, scale_by_freq=False).unsqueeze(-2))
-    return _all_pairs(*sides, p).flatten()
+    return _all_pairs(sides[0], sides[1], p).flatten()
