@@ -1,5 +1,7 @@
 """A training with Ray Train's TorchTrainer, on a cluster of two nodes that this machine plays."""
 
+import contextlib
+import os
 import sys
 
 import ray
@@ -8,16 +10,15 @@ from ray.cluster_utils import Cluster
 from ray.train import ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
-ranks, folder = int(sys.argv[1]), sys.argv[2]
 
-
-def work() -> None:
+def work(config) -> None:
     import torch
-    import torch.distributed as dist
 
-    losses = under.train()
-    with open(f"{folder}/losses-{dist.get_rank()}", "w") as f:
-        f.write(f"{torch.__version__}\nlosses {losses}\n")
+    # Ray's way for what workers print ends with the driver: they write to the driver's own output.
+    with open(config["said"], "w", buffering=1) as said, contextlib.redirect_stdout(said):
+        print(f"torch {torch.__version__}\nlosses {under.train()}")
+        if config["waits"]:
+            under.wait_for_a_death()
 
 
 if __name__ == "__main__":
@@ -26,8 +27,9 @@ if __name__ == "__main__":
     try:
         cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
-        one = ScalingConfig(num_workers=ranks, placement_strategy="SPREAD", resources_per_worker={"CPU": 0.5})
-        TorchTrainer(work, scaling_config=one, torch_config=TorchConfig(backend="gloo")).fit()
+        two = ScalingConfig(num_workers=2, placement_strategy="SPREAD", resources_per_worker={"CPU": 0.5})
+        config = {"said": f"/proc/{os.getpid()}/fd/1", "waits": "wait" in sys.argv}
+        TorchTrainer(work, train_loop_config=config, scaling_config=two, torch_config=TorchConfig(backend="gloo")).fit()
     finally:
         ray.shutdown()
         cluster.shutdown()
