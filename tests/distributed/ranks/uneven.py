@@ -99,6 +99,30 @@ def joins():
     tell("join both", lambda: weights(model))
 
 
+def buffers():
+    """Which passes take rank 0's buffers: also evaluation, and the first of several that exchange no gradients."""
+    model = DDP(network(True))
+
+    def step(i, mode):
+        model.train(mode != "eval")
+        if mode == "train":
+            model(batch(i)).sum().backward()
+        elif mode == "no_sync":
+            with model.no_sync():
+                model(batch(i)).sum().backward()
+        else:
+            with torch.no_grad():
+                model(batch(i))
+        tell(f"buffers {i} {mode}", lambda: [told(b) for b in model.module.buffers()])
+
+    for i, mode in enumerate("train train eval eval train no_sync no_sync train no_grad no_grad train train".split()):
+        step(i, mode)
+    with model.join():
+        for i in range(2 + 2 * ME):
+            step(i, "no_sync")
+            step(i, "train")
+
+
 def samplers():
     data = TensorDataset(torch.arange(11))
     for shuffle in (False, True):

@@ -174,10 +174,8 @@ class DistributedDataParallel(Module, Joinable):
         work = Join.notify_join_context(self) if self._join_config.enable else None
         if work is not None:
             self._tell_sync(sync, reducer)
-        if self.broadcast_buffers and self.require_forward_param_sync and sync and self.training:
-            buffers = self._buffers_to_send()
-            if buffers:
-                self._send(buffers, self._sender())
+        self._take_buffers(True)
+        self.require_forward_param_sync = sync
         out = self.module(*inputs, **kwargs)
         if sync:
             reducer.prepare_for_backward([t for t in tree_leaves(out) if isinstance(t, Tensor)])
@@ -185,11 +183,14 @@ class DistributedDataParallel(Module, Joinable):
             reducer.expects = False
         return out
 
-    def _sender(self) -> int:
-        """The rank whose buffers all take: rank 0, or under `join` the last rank that has a batch."""
-        if not self._join_config.enable:
-            return 0
-        return self._last_with_a_batch(True)
+    def _take_buffers(self, has_a_batch: bool) -> None:
+        """Take the buffers of rank 0, or under `join` those of the last rank that has a batch.
+
+        As in PyTorch all passes do so, but for those after one that exchanged no gradients.
+        """
+        if self.broadcast_buffers and self.require_forward_param_sync and (buffers := self._buffers_to_send()):
+            joins = self._join_config.enable or not has_a_batch
+            self._send(buffers, self._last_with_a_batch(has_a_batch) if joins else 0)
 
     def _last_with_a_batch(self, here_: bool) -> int:
         number = zeros(1, device=self.join_device) + (self.process_group.rank() if here_ else -1)
@@ -309,12 +310,10 @@ class _DdpJoinHook(JoinHook):
         all_reduce(flags, group=ddp.process_group)
         active, sync = (float(v) for v in flags.tolist())
         reducer.factor = None if ddp._divide_by_initial else active
-        if not sync:
-            return
-        buffers = ddp._buffers_to_send()
-        if ddp.broadcast_buffers and ddp.require_forward_param_sync and ddp.training and buffers:
-            ddp._send(buffers, ddp._last_with_a_batch(False))
-        reducer.shadow()
+        ddp._take_buffers(False)
+        ddp.require_forward_param_sync = bool(sync)
+        if sync:
+            reducer.shadow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Send the model of a rank that had the most batches to all ranks."""
