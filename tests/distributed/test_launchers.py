@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib.util
 import io
 import json
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -45,11 +47,13 @@ def of_one_process(script: str, *words: str, **more: str) -> list[float]:
     return losses(done.stdout)[0]
 
 
-def one_rank() -> dict[str, str]:
-    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "RANK": "0", "WORLD_SIZE": "1"}
+@functools.cache
+def of_one_rank() -> tuple[float, ...]:
+    alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "RANK": "0", "WORLD_SIZE": "1"}
+    return tuple(of_one_process("under.py", **alone))
 
 
-def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list[float]) -> str:
+def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: Sequence[float]) -> str:
     """Start all, compare both ranks' losses with those of one process, kill rank 1; rank 0 says which it lost."""
     jobs = [
         subprocess.Popen(
@@ -114,16 +118,15 @@ def test_torchrun(way: str, torchrun: str) -> None:
             "static": ["--master_addr", "127.0.0.1", "--master_port", free_port()],
             "c10d": ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{free_port()}", "--rdzv_id", "7"],
         }[way]
-    one = of_one_process("under.py", **one_rank())
+    one = of_one_rank()
     trains_and_hears([([*words, str(HERE / "under.py"), "wait"], more)], one)
 
 
-@pytest.mark.parametrize("count", [4, 8])
-def test_more_ranks_have_the_losses_of_one(count: int) -> None:
-    done = launch(count, "under.py")
+def test_more_ranks_have_the_losses_of_one() -> None:
+    done = launch(8, "under.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    told, one = losses(done.stdout), of_one_process("under.py", **one_rank())
-    assert len(told) == count and all(rank == pytest.approx(one, rel=1e-5) for rank in told)
+    told, one = losses(done.stdout), of_one_rank()
+    assert len(told) == 8 and all(rank == pytest.approx(one, rel=1e-5) for rank in told)
 
 
 @needs("accelerate")
@@ -163,7 +166,7 @@ def test_hugging_face_trainer() -> None:
 def test_ray_train(monkeypatch) -> None:
     """A killed rank is told to the others by us, and to the driver by Ray, which ends the rest of the group."""
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", "600")
-    one = of_one_process("under.py", **one_rank())
+    one = of_one_rank()
     said = trains_and_hears([([*RUN, str(HERE / "ray_style.py"), "wait"], {})], one)
     assert said.count("+rushlight") == 2, said  # in the workers, which other processes have started
 
@@ -202,7 +205,7 @@ def test_two_hosts(way: str) -> None:
     pods = [{"MASTER_ADDR": "localhost" if r == 0 else "10.77.0.1", "MASTER_PORT": "23456", "RANK": str(r),
              "WORLD_SIZE": "2", "KUBERNETES_SERVICE_HOST": "10.77.0.100"} for r in range(2)]  # fmt: skip
     told = pods if way == "PyTorchJob" else [slurm(0), slurm(1)]
-    one = of_one_process("under.py", **one_rank())
+    one = of_one_rank()
     with two_hosts() as (a, b, _):
         words = [*RUN, str(HERE / "under.py"), "wait"]
         commands = [([*on(h), *words], {"UCX_TLS": "tcp,self", **told[r]}) for r, h in enumerate((a, b))]

@@ -206,6 +206,7 @@ def _heard(book: Store, key: str, rank: int) -> bytes:
     try:
         return book.get(key)
     except DistStoreError:
+        _be_heard(rank, 0, book)  # rank 0 need not wait for this one any more
         limit = seconds(book.timeout)
         raise DistStoreError(f"rank {rank} waited {limit:.0f} s for the others of its world; rank 0 or the first rank of this host did not answer") from None  # fmt: skip
 

@@ -100,27 +100,26 @@ class Watched:
         return self.comm.Ireduce(sent, into, op, root)
 
 
-def sums(dtype, shape, op, every, share):
+def sums(mine, whole, op, every, share):
     """The three reductions of many bytes: what comes of what the ranks bring, and of one more for each of them."""
     kind = getattr(dist.ReduceOp, op)
-    t = given(ME, dtype, shape)
+    t = mine.clone()
     dist.all_reduce(t, kind)
-    same(t, every, ("all_reduce", dtype, op))
-    t = given(ME, dtype, shape)
+    assert rl.equal(t, every), ("all_reduce", mine.dtype, op)
+    t = mine.clone()
     dist.reduce(t, N - 1, kind)
-    same(t, every if ME == N - 1 else given(ME, dtype, shape), ("reduce", op))
-    whole = rl.stack([given(ME * N + to, dtype, shape) for to in range(N)])
-    out = rl.empty(shape, dtype=whole.dtype)
-    dist.reduce_scatter_tensor(out, whole, kind)
-    same(out, share, ("reduce_scatter", dtype, op))
+    assert rl.equal(t, every if ME == N - 1 else mine), ("reduce", mine.dtype, op)
+    out = rl.empty_like(mine)
+    dist.reduce_scatter_tensor(out, whole.clone(), kind)
+    assert rl.equal(out, share), ("reduce_scatter", mine.dtype, op)
 
 
 def large():
     """Sums of many bytes: made in the ranks' memory, in pieces by MPI, or some so and some so; they are what they are in one."""
     engine = dist.group.WORLD.engine("cpu")
     comm = engine.comm
-    shape = (2 * (1 << 20) + 1,)  # 4 MB and more of each dtype
-    dist.all_reduce(rl.ones(shape))
+    ones = rl.ones((1 << 20) + 1)  # 4 MB and more, as of each dtype below
+    dist.all_reduce(ones.clone())
     near = engine._neighbours
     assert near.all_reached or sys.platform != "linux"
     engine.comm = watched = Watched(comm)
@@ -131,13 +130,15 @@ def large():
         return ME != 0 and read(rank, here, there, size)  # rank 0 reaches nobody
 
     for dtype, op in (("float32", "SUM"), ("float32", "AVG"), ("bfloat16", "AVG"), ("int64", "MAX"), ("complex64", "SUM")):  # fmt: skip
+        shape = ((4 << 20) // getattr(rl, dtype).itemsize + 1,)
         every, share = reduced(op, dtype, shape), reduced(op, dtype, shape, range(ME, N * N, N))
+        mine, whole = given(ME, dtype, shape), rl.stack([given(ME * N + to, dtype, shape) for to in range(N)])
         for who in ("all", "one cannot", "none"):
             near._read = reads if who == "one cannot" else read
             near.all_reached = reached and who != "none"
             watched.sums = 0
-            sums(dtype, shape, op, every, share)
-            t = rl.ones(shape)
+            sums(mine, whole, op, every, share)
+            t = ones.clone()
             dist.reduce(t, 0, dist._make_nccl_premul_sum(0.5))
             assert (t == (1.0 if ME else N / 2)).all()
             by_mpi = (who != "all" or not near.all_reached) and BY_MPI

@@ -16,6 +16,7 @@ import torch
 import torch._dynamo
 import torch.distributed.checkpoint
 import torch.distributed.fsdp
+import torch.distributed.pipelining
 import torch.distributed.tensor.parallel  # noqa: F401
 
 LIMIT = 600  # seconds, of one rank
