@@ -102,7 +102,7 @@ def test_meta_and_devices(scale):
     library.register_kernel("tests::scale", "cpu")(lambda x, factor=2.0: x + factor)
     assert scale(rl.zeros(1)).item() == 2.0
     only = library.custom_op("tests::only", lambda x: -x, mutates_args=(), device_types="cuda")
-    with pytest.raises(NotImplementedError, match="not for cpu"):
+    with pytest.raises(NotImplementedError, match="Could not run 'tests::only' with arguments from the 'CPU' backend"):
         only(rl.zeros(1))
 
 
@@ -124,7 +124,7 @@ def test_what_is_refused():
         same(rl.ones(1))
     with pytest.raises(ValueError, match="namespace::name"):
         library.custom_op("same", lambda x: x, mutates_args=())
-    with pytest.raises(RuntimeError, match="no custom operator"):
+    with pytest.raises(RuntimeError, match="operator tests::never does not exist"):
         library.register_fake("tests::never", lambda x: x)
     with pytest.raises(OSError, match="custom_op"):
         rl.ops.load_library("lib.so")
@@ -159,6 +159,36 @@ def test_operators_that_are_named_before_they_are_implemented() -> None:
     assert rl.ops.test_named.later(rl.ones(1)).tolist() == [2]
     with pytest.raises(ValueError, match="Unsupported kind: NEW"):
         library.Library("test_named", "NEW")
+
+
+def test_an_operator_of_a_schema_has_all_that_one_of_a_function_has() -> None:
+    lib = library.Library("test_schema", "DEF")
+    lib.define("scaled(Tensor x, float s=2.5, int[] dims=[1, 2], *, ScalarType? dtype=None, str mode='a') -> Tensor")
+    seen = []
+
+    def scaled(x, s=2.5, dims=(), *, dtype=None, mode="b"):
+        seen.append((s, dims, dtype, mode))
+        return x * s
+
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        ctx.s = inputs[1]
+        seen.append((len(inputs), keyword_only_inputs))
+
+    library.impl("test_schema::scaled", "cpu", scaled)
+    library.register_fake("test_schema::scaled", lambda x, *args, dtype=None, mode="a": rl.empty_like(x), lib=lib)
+    library.register_autograd("test_schema::scaled", lambda ctx, g: (g * ctx.s, None, None), setup_context=setup)
+    x = rl.ones(2, requires_grad=True)
+    rl.ops.test_schema.scaled(x, dtype=rl.float64).sum().backward()
+    assert x.grad.tolist() == [2.5, 2.5]
+    assert seen == [(2.5, (), rl.float64, "b"), (3, {"dtype": rl.float64, "mode": "a"})]
+    assert rl.ops.test_schema.scaled(x.to("meta"), 3.0).shape == (2,)
+    library.register_vmap("test_schema::scaled", lambda info, dims, x, *rest, **named: (x * 7, dims[0]))
+    assert rl.vmap(rl.ops.test_schema.scaled)(rl.ones(2)).tolist() == [7, 7]
+    lib.define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
+    lib.impl("add_", lambda x, y: x.add_(y), "CPU")
+    assert rl.ops.test_schema.add_(y := rl.ones(2), y) is y and y.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="Tried to register an operator .* multiple times"):
+        lib.define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
 
 
 def _checked(name: str, fn: Any, fake: Any = None, **options: Any) -> Any:

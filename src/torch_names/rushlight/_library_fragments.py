@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import ops
-from ._library_ops import CustomOpDef
-from .core.tensor import Tensor
+from ._library_ops import CustomOpDef, _defined
 
 __all__ = ["Library", "define", "impl"]
 
@@ -18,55 +19,28 @@ _IMPLICIT = "CompositeImplicitAutograd"  # computed by operators that have deriv
 _SCHEMA = re.compile(r"\s*([\w.]*)\s*\((.*)\)\s*->\s*(.*)\s*", re.DOTALL)
 
 
-class DefinedOp:
-    """An operator by its schema; functions for devices come later.
-
-    Args:
-        name: as `namespace::name`.
-        schema: the arguments and results, as `(Tensor x, int n) -> Tensor`.
-    """
-
-    def __init__(self, name: str, schema: str) -> None:
-        self._qualname, self.schema = name, schema
-        self._namespace, self.__name__ = name.split("::")
-        self._implicit: Callable | None = None
-        self._explicit: CustomOpDef | None = None
-        self.default = self  # the only overload there is
-
-    def impl(self, key: str, fn: Callable) -> None:
-        """Let `fn` compute for a dispatch key, or for a device type."""
-        if key == _IMPLICIT or key.startswith("Autograd"):
-            self._implicit = fn
-            return
-        kind = _KEYS.get(key, key.lower())
-        if kind == "meta":
-            self._known().register_fake(fn)
-        elif self._explicit is None:
-            self._explicit = CustomOpDef(self._qualname, fn, frozenset(), kind)
-        else:
-            self._explicit.register_kernel(kind, fn)
-
-    def _known(self) -> CustomOpDef:
-        if self._explicit is None:
-            raise RuntimeError(f"{self}: give it a function for a device before one for 'Meta'")
-        return self._explicit
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._implicit is not None:
-            return self._implicit(*args, **kwargs)
-        if self._explicit is None:
-            kind = next((a.device.type for a in args if isinstance(a, Tensor)), "cpu")
-            raise NotImplementedError(
-                f"Could not run '{self._qualname}' with arguments from the '{kind.upper()}' backend: "
-                "nobody has implemented it."
-            )
-        return self._explicit(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+def signature_of(schema: str) -> tuple[inspect.Signature, frozenset]:
+    """What `(Tensor x, Tensor(a!) y, int n=3, *, float s=1.0) -> Tensor` takes, and the names of what it writes into."""
+    parameters, written = [], []
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for argument in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", schema))):
+        if argument == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+            continue
+        declared, _, default = argument.partition("=")
+        annotation, _, name = declared.strip().rpartition(" ")
+        value = _default(default.strip()) if default else inspect.Parameter.empty
+        parameters.append(inspect.Parameter(name, kind, default=value, annotation=annotation))
+        if "!" in annotation:
+            written.append(name)
+    return inspect.Signature(parameters), frozenset(written)
 
 
-_defined: dict[str, DefinedOp] = {}  # by `namespace::name`
+def _default(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a dtype, a layout or a memory format
+        return getattr(importlib.import_module(__package__), text, None)
 
 
 class Library:
@@ -98,22 +72,31 @@ class Library:
         found = _SCHEMA.fullmatch(schema)
         if found is None or not found[1]:
             raise RuntimeError(f"expected a schema of the form name(arguments) -> results, got {schema!r}")
-        name = f"{self.ns}::{found[1].partition('.')[0]}"
-        op = _op(name)
-        op.schema = schema
-        ops.register(self.ns, op.__name__, op)
+        op = _op(f"{self.ns}::{found[1].partition('.')[0]}")
+        if op._signature is not None:
+            raise RuntimeError(
+                f"Tried to register an operator ({self.ns}::{schema}) with the same name and overload name multiple times."
+            )
+        op._schema = f"{self.ns}::{schema}"
+        op._define(*signature_of(found[2]))
         return found[1]
 
     def impl(self, op_name: Any, fn: Callable, dispatch_key: str = "", **options: Any) -> None:
         """Let a function compute an operator for a dispatch key, such as "CPU"."""
         name = getattr(op_name, "_qualname", None) or str(op_name)
-        whole = name if "::" in name else f"{self.ns}::{name}"
-        _op(whole).impl(dispatch_key or self.dispatch_key or _IMPLICIT, fn)
+        op, key = _op(name if "::" in name else f"{self.ns}::{name}"), dispatch_key or self.dispatch_key or _IMPLICIT
+        kind = _KEYS.get(key, key.lower())
+        if key == _IMPLICIT or key.startswith("Autograd"):
+            op._implicit = fn
+        elif kind == "meta":
+            op.register_fake(fn)
+        else:
+            op.register_kernel(kind, fn)
 
 
-def _op(name: str) -> DefinedOp:
+def _op(name: str) -> CustomOpDef:
     """An operator, which functions may be given to before somebody defines it."""
-    return _defined.setdefault(name, DefinedOp(name, ""))
+    return _defined.setdefault(name, CustomOpDef(name))
 
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> Any:
@@ -165,8 +148,9 @@ def impl(qualname: Any, types: str | Sequence[str] = "", func: Callable | None =
         return given_later
 
     def register(given: Callable) -> Callable:
+        library = Library(qualname.partition("::")[0], "IMPL")
         for kind in [types] if isinstance(types, str) else types:
-            _op(qualname).impl(kind or "default", given)
+            library.impl(qualname, given, kind or "default")
         return given
 
     if func is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from . import ops
 from ._library_ops import CustomOpDef, _defined
 from .core.tensor import Tensor
 
@@ -58,8 +58,9 @@ def custom_op(
     if name.count("::") != 1:
         raise ValueError(f"custom_op(): expected a name of the form namespace::name, got {name!r}")
     mutates = frozenset([mutates_args] if isinstance(mutates_args, str) else mutates_args)
-    op = _defined[name] = CustomOpDef(name, fn, mutates, device_types)
-    ops.register(op._namespace, op._name, op)
+    op = _defined[name] = CustomOpDef(name)._define(inspect.signature(fn), mutates)
+    op.register_kernel(device_types, fn)
+    op.__doc__ = fn.__doc__
     return op
 
 
@@ -125,8 +126,8 @@ class _Launched:
 
 
 def _known(op: Any) -> CustomOpDef:
-    if not isinstance(op, CustomOpDef) and op not in _defined:
-        raise RuntimeError(f"there is no custom operator {op!r}: define it with custom_op first")
+    if not isinstance(op, CustomOpDef) and (op not in _defined or _defined[op]._signature is None):
+        raise RuntimeError(f"operator {op} does not exist: define it with custom_op or define first")
     return op if isinstance(op, CustomOpDef) else _defined[op]
 
 
