@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
+from rushlight.functorch.experimental import chunk_vmap
 from optable import Row, all_rows, call, seeded
 from rushlight.base.trees import tree_flatten
 from rushlight.core.tensor import Tensor, wrap
@@ -140,6 +141,8 @@ r = torch.autograd.grad(func.vmap(task, (None, 0))(p, x.unsqueeze(1)).sum(), p)
     "r = torch.autograd.grad(y.sum(), w)",
     "chunks": "r = func.vmap(lambda a: a * 2, chunk_size=3)(x), func.vmap(lambda a, b: (a.sum(), b), chunk_size=2)(x, x)",
     "a bad chunk": "r = func.vmap(torch.sin, chunk_size=0)(x)",
+    "chunks draw the same": "r = func.vmap(lambda a: a + torch.rand_like(a), randomness='same', chunk_size=3)(x)",
+    "an argument comes back": "r = [func.vmap(f, d, d)(x) is x for d in (0, 1) for f in (lambda a: a, torch.Tensor.sin_, torch.sin)]",
     "places": "r = func.vmap(lambda a, b: a @ b, (1, None), 1)(x, x).shape, func.vmap(lambda a: a.T, 2, 2)(torch.ones(2, 3, 4)).shape",
     "written into": "r = func.vmap(lambda a: a.clone().mul_(2).add_(w.detach()))(x)",
     "made beside it, and written into": "def f(a):\n    out = torch.zeros_like(a)\n    out[1] = a[0]\n    b = a.new_zeros(2)\n"
@@ -181,6 +184,12 @@ r = torch.autograd.grad(func.vmap(task, (None, 0))(p, x.unsqueeze(1)).sum(), p)
 @pytest.mark.parametrize("name", SAME)
 def test_as_in_torch(name: str) -> None:
     agree(SETUP + SAME[name])
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 5])
+def test_chunks_by_their_number(chunks: int) -> None:
+    x = rl.arange(12.0).reshape(4, 3)
+    assert chunk_vmap(rl.cumsum, (1, None), 1, chunks=chunks)(x, 0).tolist() == rl.cumsum(x, 0).tolist()
 
 
 def test_values_are_asked_for() -> None:

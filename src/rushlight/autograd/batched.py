@@ -72,8 +72,12 @@ def vmap(
 
         if chunk_size is None or chunk_size >= size:
             return part(every, size)
-        starts = range(0, size, chunk_size)
-        parts = [part(_some_of(every, places, i, min(chunk_size, size - i)), min(chunk_size, size - i)) for i in starts]
+        parts = []
+        with _draws("same" if randomness == "same" else "different") as rewind:  # each chunk says what else is an error
+            for start in range(0, size, chunk_size):
+                rewind()
+                count = min(chunk_size, size - start)
+                parts.append(part(_some_of(every, places, start, count), count))
         return _in_a_row(parts, out_dims)
 
     return mapped
@@ -147,19 +151,28 @@ def _together(func: Callable, call: Callable, values: list[Any], places: list[An
     before = here.vmaps
     here.vmaps = (*before, level)
     try:
-        result = call([x if d is None else enter(x.movedim(d, 0), level) for x, d in zip(values, places)])
+        given = [x if d is None else enter(x.movedim(d, 0), level) for x, d in zip(values, places)]
+        edges = {id(x): x._edge for x, d in zip(given, places) if d is not None}
+        result = call(given)
         leaves, spec = tree_flatten(result, _like_a_tensor)
         dims = _out_places(func, result, leaves, spec, out_dims)
-        made = [x if d is None else _out(x, level, d) for x, d in zip(leaves, dims)]
+        whole = {
+            (id(s), d % x.dim()): x
+            for s, x, d in zip(given, values, places)
+            if d is not None and s._edge is edges[id(s)]
+        }
+        made = [x if d is None else _out(x, level, d, whole) for x, d in zip(leaves, dims)]
     finally:
         here.vmaps = before
         level.open = False
     return tree_unflatten(made, spec)
 
 
-def _out(x: Any, level: Level, dim: int) -> Any:
+def _out(x: Any, level: Level, dim: int, whole: dict[tuple[int, int], Any]) -> Any:
     if not isinstance(x, Tensor):  # a container of tensors
         return stack([x] * level.size, dim)
+    if (came := whole.get((id(x), dim % (x.dim() + 1)))) is not None:
+        return came  # an argument, as it was given or with other values
     out = leave(x, level)
     return out if dim == 0 else out.movedim(0, dim)
 
@@ -169,8 +182,8 @@ def _out_places(func: Callable, result: Any, leaves: list[Any], spec: Any, out_d
     dims = broadcast_prefix(out_dims, result, _like_a_tensor)
     if dims is None:
         raise ValueError(
-            f"vmap(..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
-            f"of the results, {spec}."
+            f"vmap(..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {tree_structure(out_dims)}, but outputs has structure {spec}."
         )
     for x, dim in zip(leaves, dims):
         if dim is not None and not _like_a_tensor(x):

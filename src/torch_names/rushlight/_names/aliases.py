@@ -72,7 +72,6 @@ TABLE = {
     "distributed.tensor.parallel.api": "distributed.tensor.parallel.plans: parallelize_module",
     "distributed.tensor.parallel.style": "distributed.tensor.parallel.styles: ColwiseParallel ParallelStyle PrepareModuleInput "
                                          "PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel",
-    "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
     "vision._internally_replaced_utils": "hub: load_state_dict_from_url",
