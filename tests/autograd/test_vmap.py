@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.functorch.experimental import chunk_vmap
 from optable import Row, all_rows, call, seeded
 from rushlight.base.trees import tree_flatten
 from rushlight.core.tensor import Tensor, wrap
+from rushlight.functorch.experimental import chunk_vmap
 from rushlight.operators import load_all
 from rushlight.runtime.batch import arrays
 from side_by_side import agree
@@ -143,6 +143,7 @@ r = torch.autograd.grad(func.vmap(task, (None, 0))(p, x.unsqueeze(1)).sum(), p)
     "a bad chunk": "r = func.vmap(torch.sin, chunk_size=0)(x)",
     "chunks draw the same": "r = func.vmap(lambda a: a + torch.rand_like(a), randomness='same', chunk_size=3)(x)",
     "an argument comes back": "r = [func.vmap(f, d, d)(x) is x for d in (0, 1) for f in (lambda a: a, torch.Tensor.sin_, torch.sin)]",
+    "shared by keyword": "r = func.vmap(lambda a, b: a.sum() * b)(x, b=w), func.vmap(lambda a, b: a.sum() * b, chunk_size=2)(x, b=x)",
     "places": "r = func.vmap(lambda a, b: a @ b, (1, None), 1)(x, x).shape, func.vmap(lambda a: a.T, 2, 2)(torch.ones(2, 3, 4)).shape",
     "written into": "r = func.vmap(lambda a: a.clone().mul_(2).add_(w.detach()))(x)",
     "made beside it, and written into": "def f(a):\n    out = torch.zeros_like(a)\n    out[1] = a[0]\n    b = a.new_zeros(2)\n"

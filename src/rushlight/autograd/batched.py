@@ -59,25 +59,21 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec, dims, size = _inputs(func, in_dims, args)
-        named, names = tree_flatten(kwargs, _like_a_tensor)
-        every = leaves + named  # keyword arguments are mapped over dim 0
-        places = dims + [0 if _like_a_tensor(x) else None for x in named]
 
         def call(values: list[Any]) -> Any:
-            some, more = values[: len(leaves)], values[len(leaves) :]
-            return func(*tree_unflatten(some, spec), **tree_unflatten(more, names))
+            return func(*tree_unflatten(values, spec), **kwargs)  # what is given by keyword, all samples share
 
         def part(values: list[Any], count: int) -> Any:
-            return _mapped(func, call, values, places, count, out_dims, randomness)
+            return _mapped(func, call, values, dims, count, out_dims, randomness)
 
         if chunk_size is None or chunk_size >= size:
-            return part(every, size)
+            return part(leaves, size)
         parts = []
         with _draws("same" if randomness == "same" else "different") as rewind:  # each chunk says what else is an error
             for start in range(0, size, chunk_size):
                 rewind()
                 count = min(chunk_size, size - start)
-                parts.append(part(_some_of(every, places, start, count), count))
+                parts.append(part(_some_of(leaves, dims, start, count), count))
         return _in_a_row(parts, out_dims)
 
     return mapped
