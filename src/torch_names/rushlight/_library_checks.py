@@ -34,8 +34,8 @@ def _copied(call: _Call) -> _Call:
 def _schema(op: CustomOpDef, call: _Call, close: dict) -> None:
     """Only arguments named in `mutates_args` are written, and results have memory of their own."""
     args, kwargs = call
-    before = op._signature.bind(*_copied(call)[0], **_copied(call)[1]).arguments
-    after = op._signature.bind(*args, **kwargs).arguments
+    before = op._bound(*_copied(call)[0], **_copied(call)[1]).arguments
+    after = op._bound(*args, **kwargs).arguments
     results = _tensors(op(*args, **kwargs))
     for name, value in after.items():
         for old, new in zip(_tensors(before[name]), _tensors(value), strict=True):

@@ -22,7 +22,7 @@ _SCHEMA = re.compile(r"\s*([\w.]*)\s*\((.*)\)\s*->\s*(.*)\s*", re.DOTALL)
 def signature_of(schema: str) -> tuple[inspect.Signature, frozenset]:
     """What `(Tensor x, Tensor(a!) y, int n=3, *, float s=1.0) -> Tensor` takes, and the names of what it writes into."""
     parameters, written = [], []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for argument in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", schema))):
         if argument == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
