@@ -80,6 +80,13 @@ def in_bins() -> None:
     assert overrides("cuda")["bincount"](on_gpu(np.array([1, -1])), None, minlength=0) is NotImplemented
 
 
+def among_others() -> None:
+    for kind in (*KINDS, np.bool_):
+        for count in (1, 3, 32):
+            for invert in (False, True):
+                same("isin", numbers((7, 90), kind, True)[:, ::2], numbers((count,), kind, True), invert=invert)
+
+
 def equality() -> None:
     equal = overrides("cuda")["equal_everywhere"]
     for kind in KINDS:
@@ -103,5 +110,6 @@ def equality() -> None:
 in_the_middle()
 different_ones()
 in_bins()
+among_others()
 equality()
 print("equal")

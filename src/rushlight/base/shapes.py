@@ -69,10 +69,10 @@ class Size(_Ints):
     def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         item = tuple.__getitem__(self, key)
-        return Size(item) if isinstance(key, slice) else item
+        return tuple.__new__(Size, item) if key.__class__ is slice else item
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        return tuple.__new__(Size, tuple.__add__(self, other if other.__class__ is Size else Size(other)))
 
     def __radd__(self, other: Any) -> Size:
         return Size(tuple.__add__(tuple(other), self))
@@ -243,10 +243,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 def view_size(size: Sequence[Any], numel: int) -> tuple[int, ...]:
     """`infer_view` of sizes as a user writes them, found once for those that are plain numbers."""
-    for s in size:
+    given = size
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        given = tuple(size[0])
+    for s in given:
         if s.__class__ is not int:
             return infer_view(as_size(size), numel)
-    return _known_size(size, numel)
+    return _known_size(given, numel)
 
 
 def infer_view(size: Sequence[int], numel: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ...base.shapes import as_size, by_name, wrap_dim
@@ -49,16 +50,22 @@ def permute(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
         >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
         torch.Size([4, 2, 3])
     """
-    order = tuple([wrap_dim(d, input._a.ndim) for d in as_size((tuple(dims),))])
-    if len(order) != input._a.ndim:
+    return _permute(input, dims=_order(as_size((tuple(dims),)), input._a.ndim))
+
+
+@lru_cache(1024)
+def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """The dims counted from the first, each of them once."""
+    order = tuple([wrap_dim(d, ndim) for d in dims])
+    if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
-            f"of the desired ordering of dimensions i.e. input.dim() = {input._a.ndim} is not equal "
+            f"of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
             f"to len(dims) = {len(order)}"
         )
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _permute(input, dims=order)
+    return order
 
 
 @public("Tensor", name="permute")
@@ -73,7 +80,7 @@ def _permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
         torch.Size([4, 2, 3])
     """
-    return permute(self, as_size(by_name("dims", order, dims)))
+    return _permute(self, dims=_order(as_size(by_name("dims", order, dims)), self._a.ndim))
 
 
 @public(aliases=("swapdims",))

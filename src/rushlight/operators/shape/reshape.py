@@ -179,7 +179,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:  # noqa: A002
         tensor([[0, 1, 2],
                 [3, 4, 5]])
     """
-    return _in_shape(input, infer_view(as_size((shape,)), input._a.size))
+    return _in_shape(input, view_size((shape,), input._a.size))
 
 
 def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:

@@ -24,7 +24,7 @@ from .sorting import Lines, lines_of, middle, ordered, sortable
 ndarray = cupy.ndarray
 
 
-_FEW = 8  # elements that are looked for one beside the other; more are sorted
+_FEW = 32  # elements that are looked for one after the other; more are sorted
 
 
 @kernel_for("cuda", "isin")
@@ -33,9 +33,12 @@ def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
         x = cupy.asarray(x)
     if y.__class__ is not ndarray:
         y = cupy.asarray(y)
-    if x.dtype == y.dtype and x.dtype.kind in "iuf" and 0 < y.size <= _FEW:
-        found = (x[..., None] == y.reshape(-1)).any(-1)
-        return ~found if invert else found
+    if x.dtype == y.dtype and sortable(x.dtype) and x.size and 0 < y.size <= _FEW:
+        out = ndarray(x.shape, np.bool_)
+        typed("counting.cu", "is_in", x.dtype)(
+            blocks_for(x.size), 256, row_major(x), row_major(y), out, x.size, y.size, int(invert)
+        )
+        return out
     if x.dtype.kind == "V":
         x, y = x.astype(np.float32), y.astype(np.float32)
     return cupy.isin(x, y, invert=invert)

@@ -32,6 +32,18 @@ KERNEL(middle)(const S* __restrict__ sorted, const i64* __restrict__ places, S* 
     }
 }
 
+// Which elements are among a few others, or are not.
+KERNEL(is_in)(const S* __restrict__ x, const S* __restrict__ others, bool* __restrict__ out, i64 n, int count, int invert) {
+    depend();
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        const S v = x[i];
+        bool found = false;
+        for (int k = 0; k < count && !found; k++) found = same(v, others[k]);
+        out[i] = found != (bool)invert;
+    }
+}
+
 // The most frequent element of each sorted row, the smallest of several, and where its last one stood; a block for a row.
 KERNEL(most)(const S* __restrict__ sorted, const i64* __restrict__ places, S* __restrict__ value, i64* __restrict__ place,
              i64 n, i64 inner) {
