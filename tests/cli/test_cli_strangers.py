@@ -17,6 +17,7 @@ from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.rows import MOST_SHUFFLES, NUMBER, Column, Rows
 from rushlight.cli.data.sources import find_source, load_images
 from rushlight.cli.errors import UsageError
+from rushlight.cli.report import svg
 
 Image = pytest.importorskip("PIL.Image")
 SETTINGS = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True, "strict": False,
@@ -149,6 +150,12 @@ def test_a_wide_table_is_mixed_so_often_and_no_more(monkeypatch) -> None:
         calls.clear()
         assert len(rows.extra(images, None)["importance"]) == wide
         assert len(calls) == 1 + min(5 * wide, MOST_SHUFFLES)
+
+
+def test_a_report_of_many_classes_has_an_end() -> None:
+    drawn = svg.bars([(f"class {i}", [("one", 0.5, "50%")]) for i in range(svg.MOST_BARS + 7)])
+    assert drawn.count("bar-name") == svg.MOST_BARS and "and 7 more" in drawn
+    assert "more" not in svg.bars([("a", [("one", 0.5, "50%")])])
 
 
 class _Sized:

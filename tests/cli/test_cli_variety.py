@@ -87,5 +87,9 @@ def test_a_run_with_all_of_them(tmp_path, capsys) -> None:
     settings = json.loads((tmp_path / "run" / "args.json").read_text())["settings"]
     assert (settings["cutmix"], settings["erase"], settings["warmup"], settings["balanced"]) == (1.0, 0.25, 0.3, True)
     assert main(["train", "--out", str(tmp_path / "run"), "--resume", "--epochs", "3"]) == 0
+    every = [json.loads(line)["seconds"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert (
+        json.loads((tmp_path / "run" / "test.json").read_text())["seconds"] >= round(sum(every), 1) - 0.1
+    )  # of both parts
     assert main([*words, "--balanced", "--class-weights", "--out", str(tmp_path / "no")]) == 2
     assert "give one of them" in capsys.readouterr().err

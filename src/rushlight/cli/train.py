@@ -104,10 +104,11 @@ def _whole(args: Namespace, source: Source, images: Images, run: Run, device: st
         from .data.folders import write_scan
 
         write_scan(args.out, images)
+    before = sum(line["seconds"] for line in run.history)  # of what --resume goes on with
     begin = time.perf_counter()
     with Meter(device) as meter:
         stopped = run.fit()
-    seconds = time.perf_counter() - begin
+    seconds = before + time.perf_counter() - begin
     if stopped:
         again = shlex.join(["rushlight", "train", *config.arguments(args), "--resume"])
         print(f"Stopped {run.where()}; saved {run.path}.\nGo on with: {again}")
@@ -116,8 +117,8 @@ def _whole(args: Namespace, source: Source, images: Images, run: Run, device: st
         why_early = "a callback asked for it" if run.stops() else f"no better for {counted(args.patience, 'epoch')}"
         early = f" Stopped early: {why_early}." if run.epoch < args.epochs else ""
         best = f" Best was epoch {run.best['epoch']}." if images.val is not None else ""
-        print(f"Trained in {counted(round(seconds), 'second')}{meter.told()}.{early}{best}\n")
-    return finish(args, images, device, run, {**record, "seconds": seconds, "joules": meter.joules})
+        print(f"Trained in {counted(round(seconds), 'second')}{'' if before else meter.told()}.{early}{best}\n")
+    return finish(args, images, device, run, {**record, "seconds": seconds, "joules": None if before else meter.joules})
 
 
 def _look_only(args: Namespace, run: Run) -> int:

@@ -232,7 +232,7 @@ class Rows(Inputs):
 
         needed = extra.get("importance", {})
         most = max([*needed.values(), 1e-9])
-        order = sorted(needed.items(), key=lambda p: -p[1])[:40]
+        order = sorted(needed.items(), key=lambda p: -p[1])
         drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{max(v, 0):.3f}")]) for name, v in order])
         lines = []
         for i, c in enumerate(self.columns):

@@ -180,17 +180,21 @@ def _cut(name: str, most: int = 18) -> str:
     return escape(name if len(name) <= most else name[: most - 1] + "…")
 
 
+MOST_BARS = 40  # below each other
+
+
 def bars(rows: Sequence[tuple[str, Sequence[tuple[str, float, str]]]], show: Callable = percent) -> str:
     """A group of horizontal bars for each name: (CSS class, share of the longest, tooltip)."""
     parts = ["<div class='bars'>"]
-    for name, values in rows:
+    for name, values in rows[:MOST_BARS]:
         inner = "".join(
             f"<div class='bar' title='{escape(told)}'><i class='{kind}' style='width:{max(value, 0) * 100:.1f}%'></i></div>"
             for kind, value, told in values
         )
         last = escape(values[0][2].rpartition(" ")[2]) if values else ""
         parts.append(f"<div class='bar-name' title='{escape(name)}'>{_cut(name, 24)}</div><div class='bar-group'>{inner}</div><div class='bar-value'>{last}</div>")  # fmt: skip
-    return "".join([*parts, "</div>"])
+    more = f"<p class='faint'>and {len(rows) - MOST_BARS} more, in test.json</p>" if len(rows) > MOST_BARS else ""
+    return "".join([*parts, "</div>", more])
 
 
 def calibration(bins: Sequence[tuple[float, float, int]]) -> str:

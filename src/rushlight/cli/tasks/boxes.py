@@ -16,7 +16,7 @@ from ..report import svg
 from ..words import counted
 from .masks import MANY, colour, keys
 from .multilabel import by_rarest
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, tested, wilson
+from .task import SHOWN, TRY, Card, Picture, Result, Task, tested, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -422,7 +422,7 @@ class BoxesResult(Result):
         by = self.by_class()
         names = [printable(name) for name in self.classes]
         shown = {key: np.nan_to_num(values) for key, values in by.items()}
-        order = np.argsort(shown["ap50"], kind="stable")[:MOST_ROWS]
+        order = np.argsort(shown["ap50"], kind="stable")
         rows = [(names[i], [("one", float(shown["ap50"][i]), f"AP {shown['ap50'][i]:.3f}"), ("two", float(by["recall"][i]), f"recall {by['recall'][i]:.1%}"),
                             ("three", float(by["precision"][i]), f"precision {by['precision'][i]:.1%}")]) for i in order]  # fmt: skip
         drawn = "".join(f"<div class='card'><h3>{title}</h3>{chart}</div>" for _, found in self.charts() for title, chart in found)  # fmt: skip

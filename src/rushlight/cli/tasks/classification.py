@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import printable, short
 from ..report import svg
 from ..words import counted
-from .task import MOST_ROWS, SHOWN, Card, Picture, Result, Task, key_of, tested, to_try, wilson
+from .task import SHOWN, Card, Picture, Result, Task, key_of, tested, to_try, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -233,7 +233,7 @@ class ClassResult(Result):
         """The matrix, the classes, the calibration."""
         names = [printable(c) for c in self.classes]
         recall, precision, f1 = self.per_class(), self.precision(), self.f1()
-        order = np.argsort(recall, kind="stable")[:MOST_ROWS]
+        order = np.argsort(recall, kind="stable")
         rows = [(names[i], [("one", float(recall[i]), f"recall {recall[i]:.1%}"), ("two", float(precision[i]), f"precision {precision[i]:.1%}"),
                             ("three", float(f1[i]), f"F1 {f1[i]:.3f}")]) for i in order]  # fmt: skip
         error, bins = self.calibration()
@@ -258,7 +258,7 @@ class ClassResult(Result):
                 ("The surest right answers", "What it has learnt best.", best)]  # fmt: skip
 
     def charts(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        if len(self.classes) > MOST_ROWS:
+        if len(self.classes) > svg.MOST_BARS:
             return []
         title = f"a row for each true class, a column for each answer; accuracy {self.accuracy:.1%}"
         names = [printable(name) for name in self.classes]

@@ -16,7 +16,7 @@ from ..data.pictures import middle, read_mask, shrink
 from ..errors import printable, short
 from ..report import svg
 from .multilabel import by_rarest
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, interval, tested
+from .task import SHOWN, TRY, Card, Picture, Result, Task, interval, tested
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -306,7 +306,7 @@ class MasksResult(Result):
     def sections(self) -> str:
         by = self.by_class()
         names = [printable(name) for name in self.classes]
-        order = np.argsort(by["iou"], kind="stable")[:MOST_ROWS]
+        order = np.argsort(by["iou"], kind="stable")
         rows = [(names[i], [("one", float(by["iou"][i]), f"IoU {by['iou'][i]:.3f}"), ("two", float(by["recall"][i]), f"recall {by['recall'][i]:.1%}"),
                             ("three", float(by["precision"][i]), f"precision {by['precision'][i]:.1%}")]) for i in order]  # fmt: skip
         drawn = "".join(f"<div class='card'><h3>{title}</h3>{chart}</div>" for _, found in self.charts() for title, chart in found)  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import printable, short
 from ..report import svg
-from .task import MOST_ROWS, SHOWN, Card, Picture, Result, Task, interval, key_of, tested, to_try, wilson
+from .task import SHOWN, Card, Picture, Result, Task, interval, key_of, tested, to_try, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -228,12 +228,12 @@ class LabelsResult(Result):
 
     def sections(self) -> str:
         by = self.by_label()
-        order = np.argsort(by["f1"], kind="stable")[:MOST_ROWS]
+        order = np.argsort(by["f1"], kind="stable")
         names = [printable(name) for name in self.labels]
         rows = [(names[i], [("one", float(by["f1"][i]), f"F1 {by['f1'][i]:.3f}"), ("two", float(by["recall"][i]), f"recall {by['recall'][i]:.1%}"),
                             ("three", float(by["precision"][i]), f"precision {by['precision'][i]:.1%}")]) for i in order]  # fmt: skip
         best = [(names[i], [("one", float(np.nan_to_num(by["average_precision"][i])), f"{by['average_precision'][i]:.3f}")])
-                for i in np.argsort(np.nan_to_num(by["average_precision"]), kind="stable")[:MOST_ROWS]]  # fmt: skip
+                for i in np.argsort(np.nan_to_num(by["average_precision"]), kind="stable")]  # fmt: skip
         return (
             "<h2>Where it is right</h2><p class='faint'>A label counts as answered from a probability of one half on.</p>"
             f"<div class='grid-2'><div class='card'><h3>labels, the hardest first</h3>{svg.bars(rows)}{svg.legend('F1', 'recall', 'precision')}</div>"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Z = 1.959964  # of 95 %
 SHOWN = 12  # pictures of a kind in a report
-MOST_ROWS = 40  # classes or labels in a chart
 
 
 class Picture(NamedTuple):
@@ -133,7 +132,7 @@ class Task:
         from ..report import svg
 
         most = max(counts, default=1) or 1
-        pairs = sorted(zip(self.names, counts), key=lambda p: -p[1])[:MOST_ROWS]
+        pairs = sorted(zip(self.names, counts), key=lambda p: -p[1])
         rows = [(printable(c), [("one", n / most, f"{n:,}")]) for c, n in pairs]
         return f"{self.noun}s to train on, by {self.one}", svg.bars(rows)
 
