@@ -249,3 +249,47 @@ def test_a_function_of_ones_own() -> None:
     out = rl.func.vmap(lambda a: (Twice.apply(a, w), w * 1))(x)
     (got,) = rl.autograd.grad(out[0].sum() + out[1].sum(), w)
     assert got.tolist() == [6.0 + 3, 9.0 + 3]
+
+
+class Rows(rl.autograd.Function):
+    """Its `vmap` shows by what it adds that it was called."""
+
+    told: list[Any] = []
+
+    @staticmethod
+    def forward(scale: float, rows: Any, named: Any) -> Any:
+        return {"first": rows[0] * scale, "rest": (named["x"] + rows[1], rows[1])}
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, scale: float, rows: Any, named: Any) -> Any:
+        Rows.told.append((in_dims, info.batch_size, tuple(rows[0].shape)))
+        made = {"first": rows[0] * scale + 100, "rest": ((named["x"] + rows[1]).movedim(0, 1), rows[1])}
+        return made, {"first": 0, "rest": (1, 0)}
+
+
+def test_a_function_that_maps_itself_finds_its_samples_in_containers() -> None:
+    Rows.told.clear()
+    x, w = rl.arange(6.0).reshape(3, 2), rl.ones(2)
+    got = rl.func.vmap(lambda a: Rows.apply(2.0, (a, w), {"x": a}))(x)
+    assert Rows.told == [((None, (0, None), {"x": 0}), 3, (3, 2))]
+    assert got["first"].tolist() == (x * 2 + 100).tolist() and got["rest"][0].tolist() == (x + 1).tolist()
+    assert got["rest"][1].tolist() == [[1.0, 1.0]] * 3  # an input that is returned was never mapped
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (lambda x: x, "Got a <class .*> instead"),
+        (lambda x: (x, 0, 0), "Got 3 returns instead"),
+        (lambda x: ((x, x), (0, 0, 0)), "incompatible .output, out_dims. tuple"),
+    ],
+)
+def test_what_a_functions_vmap_may_not_answer(told: Any, words: str) -> None:
+    wrong = type(
+        "Wrong", (Rows,), {"forward": staticmethod(lambda x: x), "vmap": staticmethod(lambda i, d, x: told(x))}
+    )
+    with pytest.raises(RuntimeError, match=words):
+        rl.func.vmap(wrong.apply)(rl.ones(3))

@@ -157,6 +157,29 @@ r = [e.batch_shape, e.event_shape, repr(e), x, e.log_prob(x), type(e).__name__]
     )
 
 
+@pytest.mark.parametrize("named", ["{}", "{'where': constraints.real}"])
+@pytest.mark.parametrize("given", [False, True])
+def test_expand_of_a_subclass_with_parameters_of_its_own(named: str, given: bool) -> None:
+    agree(
+        f"""
+constraints = torch.distributions.constraints
+class Ordered(torch.distributions.Categorical):
+    arg_constraints = {named}
+    def __init__(self, where, validate_args=None):
+        self.where, self.note = where, where + 1
+        super().__init__(torch.stack([where.sigmoid(), 1 - where.sigmoid()], -1), validate_args=validate_args)
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Ordered, _instance)
+        new.where, new.note, new.own = self.where.expand(batch_shape), self.note.expand(batch_shape), 3
+        return super().expand(batch_shape, _instance=new)
+d = Ordered(torch.tensor([0.1, 0.3]))
+kept = d.logits if {given} else None
+e = d.expand((3, 2))
+r = [repr(e), e.probs, e.logits, e.where, e.note, e.own, e.log_prob(torch.zeros(3, 2))]
+"""
+    )
+
+
 def _no_draw_gradient(name: str) -> bool:
     return name in ("Gamma", "InverseGamma", "Chi2", "FisherSnedecor", "StudentT", "Beta", "Dirichlet")
 

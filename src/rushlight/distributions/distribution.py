@@ -116,20 +116,30 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distribution with parameters expanded to `batch_shape`."""
+        own = {} if _instance is None else dict(_instance.__dict__)  # a subclass has given its own parameters
         new = self._twin(_instance)
         batch = Size(batch_shape)
+        named = self._declared()
         for name in [n for n in new.__dict__ if isinstance(getattr(type(new), n, None), lazy_property)]:
-            if name not in self.arg_constraints:
+            if name not in named and name not in own:
                 del new.__dict__[name]  # it is computed again, in the new shape
         for name in self._inner:
             setattr(new, name, getattr(self, name).expand(batch))
-        for name, constraint in self.arg_constraints.items():
+        for name, constraint in named.items():
             value = self.__dict__.get(name)
-            if isinstance(value, Tensor):
+            if isinstance(value, Tensor) and name not in own:
                 event = value.shape[value.dim() - constraint.event_dim :]
                 setattr(new, name, value.expand(batch + event))
         new._batch_shape = batch
         return new
+
+    def _declared(self) -> dict[str, Any]:
+        """The parameters that this class and those it is made from name: a subclass may name none of its base's."""
+        named: dict[str, Any] = {}
+        for cls in reversed(type(self).__mro__):
+            told = cls.__dict__.get("arg_constraints")
+            named |= told.__get__(self) if isinstance(told, property) else told or {}
+        return named
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """An empty object of this kind; a subclass with an `__init__` of its own has to write `expand`, too."""
@@ -141,9 +151,9 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def _twin(self, instance: Any = None) -> Any:
-        """An object of the same kind that holds what this one holds."""
+        """An object of the same kind that holds what this one holds, and what it held before."""
         new = type(self).__new__(type(self)) if instance is None else instance
-        new.__dict__.update(self.__dict__)
+        new.__dict__.update(self.__dict__ | new.__dict__)
         return new
 
     @property

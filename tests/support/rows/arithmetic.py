@@ -16,6 +16,8 @@ ARITHMETIC = [
     *[Row(n, T(3, 1), T(1, 4, kind=POSITIVE), _id="outer") for n in ("add", "sub", "mul", "div")],
     *[Row(n, T(), T(kind=POSITIVE), _id="0d") for n in ("add", "sub", "mul", "div", "pow")],
     *[Row(n, T(0, 3), T(3), _id="empty") for n in ("add", "sub", "mul", "div", "pow")],
+    *[Row(n, T(0, 3, dtype="int"), by, _id=f"empty by {by}", _grad=False)
+      for n in ("floor_divide", "remainder", "fmod") for by in (0, 2)],
     *[Row(n, T(3), 2.5, _id="number", _dtypes=HALVES) for n in ("add", "sub", "mul", "div")],
     *[Row(n, 2.5, T(3, kind=POSITIVE), _id="number first") for n in ("add", "sub", "mul", "div")],
     *[Row(n, T(3, dtype="int"), T(3, kind=POSITIVE), _id="int with float") for n in ("add", "sub", "mul", "div")],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import warn
 
 from ...base.config import settings
+from ...base.trees import broadcast_prefix, tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import here
 from ...runtime.wrapped import WrappedArray
@@ -371,23 +372,37 @@ class VmapInfo(NamedTuple):
 
 
 def _level(args: tuple) -> Any:
-    """The innermost map that arguments are samples of; None outside of one."""
-    arrays = [a._a for a in args if isinstance(a, Tensor) and a._a.__class__ is BatchedArray]
+    """The innermost map that arguments, or tensors in their containers, are samples of; None outside of one."""
+    arrays = [a._a for a in tree_leaves(args) if isinstance(a, Tensor) and a._a.__class__ is BatchedArray]
     return max((a.level for a in arrays), key=lambda level: level.number, default=None)
 
 
 def _of_samples(cls: Any, level: Any, args: tuple) -> Any:
     """What the class's own `vmap` makes of all samples, as the results of one."""
+    leaves, spec = tree_flatten(args)
     dims, whole = [], []
-    for a in args:
+    for a in leaves:
         mine = isinstance(a, Tensor) and getattr(a._a, "level", None) is level
         dims.append(0 if mine else None)
         whole.append(tensor_over(a._a.held, a._a.held.__class__) if mine else a)
-    out, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *whole)
-    if not isinstance(out, (tuple, list)):
-        return _as_sample(level, out, out_dims)
-    spread = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(out)
-    return tuple([_as_sample(level, o, d) for o, d in zip(out, spread)])
+    told = cls.vmap(VmapInfo(level.size, level.randomness), tree_unflatten(dims, spec), *tree_unflatten(whole, spec))
+    if not isinstance(told, tuple) or len(told) != 2:
+        got = f"{len(told)} returns" if isinstance(told, tuple) else f"a {type(told)}"
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+            f"with the output. Got {got} instead"
+        )
+    results, shape = tree_flatten(told[0])
+    places = broadcast_prefix(told[1], told[0])
+    if places is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={told[1]} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_structure(told[1])} but output has structure {shape}."
+        )
+    same = {id(w): a for w, a in zip(whole, leaves)}  # an input that is returned stays what it was
+    made = [same[id(o)] if id(o) in same else _as_sample(level, o, d) for o, d in zip(results, places)]
+    return tree_unflatten(made, shape)
 
 
 def _as_sample(level: Any, out: Any, dim: int | None) -> Any:

@@ -282,6 +282,8 @@ def _zero_checked(label: str, promotes: Any = promote) -> Any:
         inputs = x, divisor = numbers(inputs)
         tensor = x if isinstance(x, Tensor) else divisor
         integral = isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu"  # they have one dtype
+        if any(isinstance(v, Tensor) and v._a.size == 0 for v in inputs):  # nothing is divided
+            return inputs
         if integral and isinstance(divisor, Tensor):
             check_values(_no_zero, divisor)
         elif integral and divisor == 0:
