@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all libraries suites bench trust trust-long wheel docs nightly backbone release clean
+.PHONY: help train test test-rest test-all compiled test-numpy lint types stubs parity parity-all libraries suites bench trust trust-long wheel docs nightly backbone release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -64,6 +64,9 @@ test-rest: $(VENV)/.dev ## what `make test` leaves out (tests/support/parts.py)
 
 test-all: ## both, in one run
 	$(MAKE) test ALL=1
+
+compiled: $(VENV)/.oracle ## the bytecode of the tests, which otherwise every worker of their first run makes for itself
+	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the NumPy bodies behind it
 	RUSHLIGHT_CPU_ENGINE=numpy $(TEST) -k "not derivative_is_numeric and not meta_rule" tests/ops/test_ops.py \

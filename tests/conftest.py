@@ -42,6 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(order, "order")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """`-n auto`: one more than there are cores. Where a test waits for other processes, another has its core meanwhile."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     counting.pytest_addoption(parser)
     parts.pytest_addoption(parser)

@@ -1,6 +1,6 @@
 """Which files run first: those with tests of many seconds, so that none of them is alone at the end of a run.
 
-Two workers share a run. A test of 20 seconds that comes last keeps one of them waiting; short ones at the end fill both.
+Workers share a run. A test of 20 seconds that comes last keeps all but one of them waiting; short ones at the end fill all.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import pytest
 # Files that have a test of about five seconds of work or more (`pytest --durations=50` says), the longest first.
 LONG = (
     "test_fuzz.py",
-    "test_faults.py",
     "test_distributed_sharding.py",
     "test_distributed.py",
+    "test_distributed_meeting.py",
+    "test_launchers.py",
+    "test_stories.py",
     "test_emulated_gpu.py",
-    "test_joined_layers.py",
     "test_recurrent_stack.py",
     "test_autocast_functions.py",
     "test_lab.py",
