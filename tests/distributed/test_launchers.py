@@ -186,7 +186,7 @@ def test_shards_are_read_once_though_a_run_stops_in_the_middle(kind: str, worker
         if kind == "parquet":
             table = pytest.importorskip("pyarrow").table({"i": range(25 * k, 25 * k + 25)})
             pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"shard-{k}.parquet")
-    for first, second in ((2, 3), (3, 2)) if kind == "webdataset" else ((2, 2), (3, 3)):
+    for first, second in ((2, 3), (3, 2)):
         for count, run in ((first, "first"), (second, "second")):
             done = launch(count, "shards_style.py", kind, str(tmp_path), str(workers), run)
             assert done.returncode == 0, done.stdout + done.stderr

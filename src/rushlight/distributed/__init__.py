@@ -100,7 +100,7 @@ class Backend(str):
     """The name of a backend, as a string that knows the usual ones.
 
     Args:
-        object, encoding, errors: as in `str`.
+        name: in letters of any case.
 
     Example:
         >>> torch.distributed.Backend.NCCL
@@ -114,6 +114,9 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     default_device_backend_map = dict(DEFAULT_BACKENDS)
+
+    def __new__(cls, name: str) -> Backend:
+        return super().__new__(cls, name.lower())
 
 
 # In a source tree PyTorch's paths to what lies above this package are beside it, see rushlight/__init__.py.

@@ -6,7 +6,7 @@ import warnings
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.distributed.algorithms.join import Join
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -153,6 +153,18 @@ def hooks():
     model.register_comm_hook(dist.group.WORLD, wrapped)
     run(model, torch.optim.SGD(model.parameters(), lr=0.1), 2)
     tell("wrapper", lambda: weights(model))
+
+    kinds = {"": {}, "cold": {"warm_start": False, "use_error_feedback": False}, "wide": {"matrix_approximation_rank": 3},
+             "stacked": {"batch_tensors_with_same_shape": True, "matrix_approximation_rank": 2}}  # fmt: skip
+    for kind, options in kinds.items():
+        torch.manual_seed(3)
+        model = DDP(nn.Sequential(nn.Linear(4, 16), *(nn.Linear(16, 16) for _ in range(3))))
+        state = powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2, random_seed=5, **options)
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+        run(model, torch.optim.SGD(model.parameters(), lr=0.1), 6)
+        tell(f"powerSGD {kind}", lambda: weights(model))
+        tell("how much", lambda: (state.iter, state.compression_stats()))
+    tell("too early says", lambda: powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1))
 
     def own(state, bucket):
         state.append((bucket.index(), bucket.is_last(), len(bucket.parameters()), bucket.buffer().numel()))

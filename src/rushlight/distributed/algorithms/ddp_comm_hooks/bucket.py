@@ -25,6 +25,8 @@ class GradBucket:
 
     def set_buffer(self, tensor: Tensor) -> None:
         self._flat = tensor
+        parts = tensor.split([view.numel() for view in self._views])
+        self._views = [part.view(view.shape) for part, view in zip(parts, self._views)]
 
     def gradients(self) -> list[Tensor]:
         """The gradients as views of the flat tensor, each in the shape of its parameter."""
