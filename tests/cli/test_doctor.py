@@ -92,6 +92,19 @@ def test_a_check_that_fails_is_a_finding(capsys, monkeypatch) -> None:
     assert code == 1 and told["parts"]["mpi"]["says"] == ["cannot be looked at: AttributeError: no such function"]
 
 
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("libgomp.so.1: cannot open shared object file: No such file or directory", "on Debian and Ubuntu apt-get install libgomp1 "),
+        ("libdnnl.so.3: cannot open shared object file: No such file or directory", "pip install onednn-cpu-gomp "),
+    ],
+)  # fmt: skip
+def test_what_onednn_needs_is_named(monkeypatch, reason: str, advice: str) -> None:
+    monkeypatch.setattr("rushlight.runtime.cpu.engine.reason_against", lambda name: reason)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert advice in doctor._onednn().todo
+
+
 def test_a_broken_onednn(monkeypatch) -> None:
     from rushlight.runtime.cpu import engine
 

@@ -150,7 +150,10 @@ def _onednn() -> Finding:
     reason = reason_against("onednn")
     if reason is None:
         return Finding("ok", ["computes bfloat16 and wide convolutions"])
-    return Finding("!!", [f"not usable: {reason}"], "pip install onednn-cpu-gomp (without it bfloat16 and wide convolutions are slower)")  # fmt: skip
+    # A library of the system's, which oneDNN needs and a bare system lacks.
+    lost = re.match(r"(lib(?!dnnl)[a-z_]+)\.so\.(\d+): cannot open", str(reason))
+    what = f"install {lost[0].partition(':')[0]}, on Debian and Ubuntu apt-get install {lost[1]}{lost[2]}" if lost else "pip install onednn-cpu-gomp"  # fmt: skip
+    return Finding("!!", [f"not usable: {reason}"], f"{what} (without it bfloat16 and wide convolutions are slower)")
 
 
 def _cpu_name() -> str:
