@@ -414,3 +414,31 @@ def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: s
         assert value.tolist() == other["model"][name].tolist()  # to the last bit
     for kept, again in zip(saved["optimizer"]["state"].values(), other["optimizer"]["state"].values()):
         assert kept["momentum_buffer"].tolist() == again["momentum_buffer"].tolist()
+
+
+@needs_mpich
+@pytest.mark.skipif("RUSHLIGHT_TEST_KILLS" not in os.environ, reason="asked for by hand: ten seconds a kill")
+def test_a_rank_killed_at_any_point_of_a_step_on_two_hosts_is_named(tmp_path: Path) -> None:
+    """RUSHLIGHT_TEST_KILLS of the 40 points of both ranks, in the order of RUSHLIGHT_TEST_SEED; each run goes on from the last's checkpoint."""
+    import rushlight as rl
+
+    points = [(rank, point) for rank in range(2) for point in range(20)]
+    random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0"))).shuffle(points)
+    with two_hosts() as (a, b, _):
+        for rank, point in points[: int(os.environ["RUSHLIGHT_TEST_KILLS"])]:
+            last = tmp_path / "last.pt"
+            at = rl.load(last, weights_only=True)["step"] if last.exists() else 0
+            words = [
+                "--nproc-per-node",
+                "1",
+                "--rdzv-endpoint",
+                "10.77.0.1:29519",
+                str(HERE / "resumes.py"),
+                str(tmp_path),
+                "100000",
+            ]
+            told = ended(*[launched(host, *words, TEST_DIES=f"{rank} {at} {point}") for host in (a, b)])
+            said = "".join(text for _, text in told)
+            assert all(code for code, _ in told) and "SIGSEGV" not in said, said
+            assert re.search(rf"rank {rank} \(pid \d+ on .* was killed by SIGKILL", said), said
+            print(rank, point, at, [code for code, _ in told])  # shown by pytest -s
