@@ -91,6 +91,9 @@ SUITES = {
                           env=(("PYTHONPATH", "src:tests"),), repository="Lightning-AI/torchmetrics", release="v1.9.0"),
     "torchvision": Suite("torchvision", ("test",), ("scipy", "pillow", "expecttest"), repository="pytorch/vision", release="v0.28.0",
                          hidden="torchvision"),  # ours is judged
+    "torchjd": Suite("torchjd==0.8.1", ("tests/unit",), repository="TorchJD/torchjd", release="v0.8.1"),
+    "poutyne": Suite("poutyne==1.17.4", ("tests",), ("pandas", "scikit-learn"), ("-o", "addopts="), repository="GRAAL-Research/poutyne",
+                     release="v1.17.4", hidden="poutyne"),
     "zuko": Suite("zuko", ("tests",), ("matplotlib",)),
 }  # fmt: skip
 

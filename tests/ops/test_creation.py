@@ -39,7 +39,7 @@ torch.ones(2).new_tensor([1, 2]) | torch.ones(2, dtype=torch.int8).new_tensor(3.
 
 SIZED = """
 torch.zeros(2) | torch.zeros(2, 3) | torch.zeros((2, 3)) | torch.zeros([2, 3]) | torch.zeros(size=(2,)) | torch.zeros(()) | torch.zeros()
-torch.zeros(2.) | torch.zeros('a') | torch.zeros(-1) | torch.zeros(True) | torch.zeros(torch.tensor(2)) | torch.zeros(np.int64(2))
+torch.zeros(2.) | torch.zeros('a') | torch.zeros(-1) | torch.zeros(True) | torch.zeros(2, True) | torch.full((2, False), 1) | torch.rand((True, 2)) | torch.zeros(torch.tensor(2)) | torch.zeros(np.int64(2))
 torch.zeros(2, dtype=int) | torch.zeros(2, dtype=float) | torch.zeros(2, dtype=bool) | torch.zeros(2, foo=1) | torch.zeros(2, dtype='float32')
 torch.zeros(torch.Size([2, 1])) | torch.zeros(2, requires_grad=True) | torch.zeros(2, dtype=torch.int64, requires_grad=True)
 torch.ones(2, dtype=torch.complex64) | torch.ones(2, layout=torch.strided) | torch.ones(2, device='meta') | torch.ones(2, device='cpu')

@@ -112,8 +112,8 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
             break
     else:
         return tuple(size)
-    for s in size:
-        if isinstance(s, (bool, float, str)) or not hasattr(s, "__index__"):
+    for i, s in enumerate(size):  # PyTorch looks for a bool in the first place alone
+        if isinstance(s, (float, str)) or (i == 0 and s.__class__ is bool) or not hasattr(s, "__index__"):
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(s).__name__}")
     result = tuple([s.__index__() for s in size])
     try:
