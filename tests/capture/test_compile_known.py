@@ -96,3 +96,42 @@ def test_a_block_is_no_handler_of_errors() -> None:
     for k in range(5):
         x = rl.full((2, 2), float(k))
         assert compiled(x).tolist() == [[2.0 * k] * 2, [2.0] * 2, [2.0 * k] * 2]
+
+
+MANY = [[[j] for j in range(70)] for _ in range(70)]
+
+
+class _Listed:
+    """Its `_modules` is no dict of modules."""
+
+    _modules = {"size"}
+    size = 2.0
+
+    def __init__(self) -> None:
+        self._modules = {"size"}
+
+
+LISTED = _Listed()
+
+
+def test_a_state_of_very_many_objects_is_not_followed_to_its_end() -> None:
+    fn = rl.compile(lambda x: x * MANY[3][4][0])
+    with pytest.warns(UserWarning, match="more than 4,000 objects"):
+        for _ in range(4):
+            assert fn(rl.ones(2)).tolist() == [4.0, 4.0]
+    MANY[3][4][0] = 5
+    try:
+        assert fn(rl.ones(2)).tolist() == [5.0, 5.0]
+    finally:
+        MANY[3][4][0] = 4
+
+
+def test_modules_that_are_no_table() -> None:
+    fn = rl.compile(lambda x: x * LISTED.size)
+    for _ in range(4):
+        assert fn(rl.ones(2)).tolist() == [2.0, 2.0]
+    LISTED.size = 3.0
+    try:
+        assert fn(rl.ones(2)).tolist() == [3.0, 3.0]
+    finally:
+        del LISTED.size

@@ -190,8 +190,9 @@ def peek(value: Any, name: str) -> Any:
         if name in own:
             return own[name]
         for table in ("_modules", "_parameters", "_buffers"):
-            if name in own.get(table, ()):
-                return own[table][name]
+            held = own.get(table)
+            if isinstance_of(held, dict) and name in held:
+                return held[name]
     found = lookup(type(value), name)
     if isinstance(found, types.MemberDescriptorType):
         return found.__get__(value) if slot_is_set(found, value) else MISSING

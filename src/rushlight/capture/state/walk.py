@@ -40,6 +40,7 @@ _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())
 
+MOST_OBJECTS = 4_000  # of a function's state: comparing more before each call would cost more than it saves
 # What a function has beside its attributes: by value, and what leads on to all that it can see.
 _FIELDS = (
     "__annotations__", "__code__", "__defaults__", "__doc__", "__kwdefaults__", "__module__", "__name__", "__qualname__",
@@ -136,6 +137,9 @@ class Walk(Objects):
                 self.visit(value.__func__, label)
             self.visit(value.__self__, label)
         elif id(value) not in self.objects:
+            if len(self.objects) >= MOST_OBJECTS:
+                self.refuse(f"what it can reach is more than {MOST_OBJECTS:,} objects")
+                return
             self.objects[id(value)] = (value, label)
             self._object(value, label)
 

@@ -26,7 +26,7 @@ from .known import PACKAGE
 from .library import NotReady as NotReady
 from .quick import Quick
 from .tree import is_container
-from .walk import Walk
+from .walk import MOST_OBJECTS, Walk
 
 
 class Watch(Walk):
@@ -56,7 +56,7 @@ class Watch(Walk):
                 self.rows.append(("what abstract classes take in", table, "", table.last))
             if self.raises_again:
                 self.rows.append(("the error that is handled", Handled(), "", sys.exc_info()[1]))
-            if known == self.size():
+            if known == self.size() or len(self.objects) >= MOST_OBJECTS:
                 return
         self.refuse("its state is too deep to be followed")
 
