@@ -187,6 +187,18 @@ torch.ones(3, dtype=torch.complex64).mode()
 (lambda b: (b.grad_fn.register_prehook(lambda go: [go[0]]), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
 (lambda b: (b.grad_fn.register_prehook(lambda go: (torch.ones(2),)), b.sum().backward()))(torch.ones(3, requires_grad=True).sigmoid())
 (lambda m: (m.register_backward_hook(lambda *a: ()), m(torch.ones(2, requires_grad=True)).sum().backward()))(torch.nn.ReLU())
+[torch.tensor(v).to_sparse().to_dense() for v in (2.0, 0.0)]
+torch.sparse_coo_tensor(torch.zeros(0, 2, dtype=torch.int64), torch.tensor([3.0, 4.0]), ()).coalesce().indices().shape
+(lambda x: torch.autograd.grad((x.to_sparse().to_dense() ** 2), x))(torch.tensor(2.0, requires_grad=True))
+torch.linalg.svd(torch.eye(2), driver="gesvd")
+torch.linalg.svdvals(torch.eye(2), driver="gesvd")
+[torch.stft(torch.arange(16.0), 8, 2, 3, torch.arange(1.0, 4), center=False, return_complex=True, align_to_window=a) for a in (None, False, True)]
+torch.stft(torch.arange(16.0), 8, return_complex=True, align_to_window=False)
+torch.func.jacfwd(lambda x: x * torch.rand(2))(torch.ones(2))
+torch.func.jacfwd(lambda x: x * torch.rand(2).sign(), randomness="same")(torch.ones(2))
+torch.ones(2).type(torch.float64, copy=True)
+torch.random.fork_rng(device="cpu")
+torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(2), use_reentrant=True, debug=True)
 (torch.manual_seed(0), torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 3, dtype=torch.complex64)).weight)[1]
 """.strip().splitlines()
 

@@ -69,7 +69,7 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             return part(leaves, size)
         parts = []
-        with _draws("same" if randomness == "same" else "different") as rewind:  # each chunk says what else is an error
+        with draws("same" if randomness == "same" else "different") as rewind:  # each chunk says what else is an error
             for start in range(0, size, chunk_size):
                 rewind()
                 count = min(chunk_size, size - start)
@@ -196,7 +196,7 @@ def _one_by_one(
 ) -> Any:
     """The function called for each sample."""
     results = []
-    with _draws(randomness) as rewind:
+    with draws(randomness) as rewind:
         for i in range(size):
             rewind()
             with _graphs_kept(i < size - 1):
@@ -288,7 +288,7 @@ def _graphs_kept(wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _draws(randomness: str) -> Iterator[Callable[[], None]]:
+def draws(randomness: str) -> Iterator[Callable[[], None]]:
     """Hold random numbers to the rule: none at all, those of the first sample, or as they come."""
     before = _states()
 

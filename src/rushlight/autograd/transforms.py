@@ -15,7 +15,7 @@ from ..core.views import current_edge
 from ..operators.create.ranges import eye
 from ..operators.shape.join import stack
 from ..runtime.thread import here
-from .batched import vmap
+from .batched import draws, vmap
 
 
 class Inputs:
@@ -344,8 +344,15 @@ def _row_by_row(inputs: Inputs, out: Tensor) -> list[Tensor]:
 
 
 def jacfwd(func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
-    """As `jacrev`: there is no forward mode here; `randomness` is accepted and not needed."""
-    return jacrev(func, argnums, has_aux=has_aux)
+    """As `jacrev`, which calls `func` once: random numbers are drawn once, with `randomness="error"` none may be."""
+    found = jacrev(func, argnums, has_aux=has_aux)
+
+    @functools.wraps(func)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        with draws("error" if randomness == "error" else "different"):
+            return found(*args, **kwargs)
+
+    return checked
 
 
 def hessian(func: Callable, argnums: Any = 0) -> Callable:

@@ -216,6 +216,8 @@ def type_(self: Tensor, dtype: dtype | type | str | None = None, non_blocking: b
         >>> torch.zeros(2).type(torch.int64)
         tensor([0, 0])
     """
+    if unknown := kwargs.keys() - {"async"}:
+        raise TypeError(f"type() got an unexpected keyword argument '{min(unknown)}'")
     if dtype is None:
         return type_name(self)
     dt, on = legacy_dtype(dtype)

@@ -110,6 +110,14 @@ def _singular_terms(u: Tensor, s: Tensor, vh: Tensor, gu: Any, g: Any, gvh: Any)
     return total.to(u.dtype)
 
 
+def _check_svd(name: str, A: Tensor, driver: str | None) -> None:
+    check_matrix(A, name)
+    if driver is not None and not A.is_cuda:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
 _LINALG_SVD = named("linalg_svd", "U", "S", "Vh")
 
 
@@ -120,21 +128,21 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     Args:
         A: (*, m, n).
         full_matrices: square U and Vh; otherwise only the columns and rows that count.
-        driver: PyTorch's choice of a GPU method.
+        driver: PyTorch's choice of a GPU method; there is one here, and none may be named on the CPU.
 
     Example:
         >>> U, S, Vh = torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]]))
         >>> S
         tensor([3., 2.])
     """
-    check_matrix(A, "linalg.svd")
+    _check_svd("linalg.svd", A, driver)
     return into_same(out, _LINALG_SVD(*svd_op(A, full=bool(full_matrices))))
 
 
 @public("linalg")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """As `svd`, without vectors: the singular values alone, the largest first."""
-    check_matrix(A, "linalg.svdvals")
+    _check_svd("linalg.svdvals", A, driver)
     if here.state & TAPE != GRAD or current_edge(A) is None:  # nobody asks for the vectors
         return into_same(out, _values_op(A))
     return into_same(out, svd_op(A, full=False)[1])

@@ -218,7 +218,7 @@ class SparseTensor(Tensor):
         """Each place as one number, in the order of rows."""
         if self._at._a.shape[0] == 1:
             return self._at.reshape(-1)
-        at = self._at[0]
+        at = self._at[0] if self._at._a.shape[0] else self._at.new_zeros(self._at._a.shape[1])
         for row, n in zip(self._at[1:], self._size[1:]):
             at = at * n + row
         return at
@@ -237,7 +237,7 @@ class SparseTensor(Tensor):
         for n in reversed(self._size[1 : self.sparse_dim()]):
             rows.append(places % n)
             places = places.div(n, rounding_mode="floor")
-        indices = cat([r.unsqueeze(0) for r in (places, *reversed(rows))])
+        indices = cat([r.unsqueeze(0) for r in (places, *reversed(rows))])[: self.sparse_dim()]
         return SparseTensor(indices, values, self._size, coalesced=True)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
@@ -566,7 +566,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         raise RuntimeError(f"sparse_dim argument must be in [1,{self.dim()}] range, but {n} is given")
     found = self.detach() != 0
     at = (found.flatten(n).any(n) if n < self.dim() else found).nonzero()
-    made = SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)
+    made = SparseTensor(at.t(), self[tuple(at.unbind(1)) if n else found], self.shape, coalesced=True)
     return made.to_sparse(layout=layout)
 
 

@@ -207,7 +207,8 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @public("random")
 @contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda", **kwargs: Any) -> Iterator[None]:
+def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+             device_type: str = "cuda") -> Iterator[None]:  # fmt: skip
     """A block after which the random numbers go on as if nothing had been drawn inside it.
 
     Args:

@@ -63,7 +63,7 @@ def stft(
         normalized: divide by the square root of `n_fft`.
         onesided: only the frequencies that say everything about a real signal; so by default.
         return_complex: complex numbers; needed for real signals.
-        align_to_window: for PyTorch's signature.
+        align_to_window: without `center`, the first window and not its transform begins where the signal does.
 
     Example:
         >>> x = torch.arange(8.0)
@@ -81,7 +81,12 @@ def stft(
     if input.dim() not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {input.dim()}D tensor")
     _check_sizes("stft", n_fft, hop, length, window)
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
     x = input if input.dim() == 2 else input.unsqueeze(0)
+    if align_to_window:
+        left = (n_fft - length) // 2
+        x = pad(x, (left, n_fft - length - left))
     if center:
         x = pad(x.unsqueeze(1), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(1)
     if not 0 < n_fft <= x.shape[-1]:
