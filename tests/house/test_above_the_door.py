@@ -37,6 +37,7 @@ ALLOWED = {
     "operators/matrix/linalg_factor.py: geqrf": _NAMED,
     "operators/matrix/linalg_rules.py: in_numpy": "the words of an error",
     "operators/matrix/linalg_spectrum.py: lstsq": "which of PyTorch's drivers a device has",
+    "operators/matrix/linalg_spectrum.py: _check_svd": "which of PyTorch's drivers a device has",
     "operators/matrix/sparse.py": _NAMED,
     "operators/matrix/sparse_kernels.py: add_sparse": _NUMBERS,
     "operators/memory/casting.py: _moved": "whether something has to be moved",
