@@ -39,7 +39,7 @@ LEFT = {
          "F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d conv2d convolution rnn_relu"),
         ("cuFFT computes it: where infinities and NaN go is its own", _NOT_FINITE, "fft.ifft fft.rfft2 fft.rfftn stft"),
         ("CuPy's kernels and additions to memory that threads share take denormal numbers for zero", _DENORMAL,
-         "Tensor.put cummax cummin frexp histogram igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t "
+         "Tensor.put cummax cummin frexp igamma igammac index_put ldexp matrix_exp scatter_reduce special.chebyshev_polynomial_t "
          "special.chebyshev_polynomial_u special.gammainc special.gammaincc special.hermite_polynomial_h special.hermite_polynomial_he "
          "special.legendre_polynomial_p"),
         ("CUDA's function at the ends of its range", ("inf", "-inf", *_DENORMAL),
@@ -52,7 +52,8 @@ LEFT = {
         ("the same, and CuPy's logaddexp takes denormal numbers for zero", (*_NOT_FINITE, *_DENORMAL), "logcumsumexp"),
         ("a place that is no number is outside of the picture; on the CPU its weights are NaN, and PyTorch's reads other memory",
          _NOT_FINITE, "F.grid_sample"),
-        ("the sign of NaN is 0 on a GPU and NaN in the CPU's distances, as in PyTorch's", ("nan", "inf", "-inf"), "cdist"),
+        ("the sign of NaN is 0 on a GPU and NaN in the CPU's distances, as in PyTorch's", ("nan", "inf", "-inf"), "F.pdist cdist"),
+        ("a value on the edge of two bins is counted in the one or in the other", ("-inf", "-0", *_DENORMAL), "histogram"),
         ("a gradient that is 0 but for rounding", ("-0", *_DENORMAL), "corrcoef"),
         ("the bits of a NaN that becomes a double are the processor's, and the conversion may lose denormal numbers",
          ("nan", *_DENORMAL), "hash_tensor"),

@@ -113,3 +113,26 @@ def test_a_graph_runs_the_same_from_c_and_from_python() -> None:
         launch._native.run_graph(functions, 5, 6, struct.pack("2q", 1, 2), [100, 200, 300], 400)
     with pytest.raises(TypeError):
         launch._native.run_graph(b"", 5, 6, b"", [], 400)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128], ids=["f", "d", "D"])
+@pytest.mark.parametrize(("n", "m"), [(131, 2), (3, 9000), (300, 70)])
+def test_triangular_equations_larger_than_a_launch(n: int, m: int, dtype: torch.dtype) -> None:
+    rng = np.random.default_rng(0)
+
+    def numbers(*shape: int) -> torch.Tensor:
+        real, imaginary = rng.standard_normal((2, *shape))
+        return torch.tensor(real + 1j * imaginary if dtype.is_complex else real).to(dtype)
+
+    a = numbers(n, n) / n + 2 * torch.eye(n, dtype=dtype)
+    near = 1e-4 if dtype == torch.float32 else 1e-10
+    for upper in (False, True):
+        for ones in (False, True):
+            how = {"upper": upper, "unitriangular": ones}
+            for left, b in ((True, numbers(2, n, m)), (True, numbers(n, m)), (False, numbers(m, n))):
+                want = torch.linalg.solve_triangular(a, b, left=left, **how)
+                found = torch.linalg.solve_triangular(a.cuda(), b.cuda(), left=left, **how)
+                assert torch.allclose(found.cpu(), want, near, near)
+        b = numbers(n, m)
+        want = torch.cholesky_solve(b, a, upper=upper)
+        assert torch.allclose(torch.cholesky_solve(b.cuda(), a.cuda(), upper=upper).cpu(), want, near, near)

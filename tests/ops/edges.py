@@ -110,10 +110,9 @@ def _unlike(g: Any, w: Any, tol: float) -> str | None:
     else:
         plain = np.isfinite(g) & np.isfinite(w)
         with np.errstate(all="ignore"):
-            largest = float(
-                np.abs(w).max(initial=1.0, where=plain & (np.abs(w) < 100))
-            )  # a small sum of large terms is rounded as those
-            near = np.abs(g - w) <= tol * np.abs(w) + 32 * float(np.finfo(w.dtype).eps) * largest
+            # A small sum of large terms is rounded as those.
+            largest = float(np.abs(w).max(initial=1.0, where=plain & (np.abs(w) < 1000)))
+            near = np.abs(g - w) <= tol * np.abs(w) + 64 * float(np.finfo(w.dtype).eps) * largest
         same = np.where(plain, near, (g == w) | (np.isnan(g) & np.isnan(w)))
     if same.all():
         return None

@@ -154,30 +154,25 @@ def _small(task: int, larger: Callable[..., Any] = lambda *given, **how: NotImpl
     return keyed(body, prepare)
 
 
-def _halves(x: DeviceArray, y: DeviceArray, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """Triangular equations too large for one launch, by smaller ones and a product between them; none is refused."""
-    if x.dtype.char not in "fd" or y.dtype != x.dtype or not x.size or not y.size or max(y.shape[-2:]) == 1:
+def _by_library(x: DeviceArray, y: DeviceArray, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """Triangular equations that are too large for a launch, or complex: cuBLAS refuses none, whatever the values."""
+    if x.dtype.char not in "fdFD" or y.dtype != x.dtype or not x.size or not y.size:
         return NotImplemented
     if not left:
         return _turned(_triangle(_turned(x), _turned(y), upper=not upper, unitriangular=unitriangular))
-    batch, (n, m) = broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2:]
-    x, y = [a if prod(a.shape[:-2]) == 1 else CUPY.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
-    how = {"upper": upper, "unitriangular": unitriangular}
-    half = max(n, m) // 2
-    front, back = slice(None, half), slice(half, None)
-    if n < m:
-        return CUPY.concatenate([_triangle(x, y[..., part], **how) for part in (front, back)], axis=-1)
-    one, other = (back, front) if upper else (front, back)
-    known = _triangle(x[..., one, one], y[..., one, :], **how)
-    new = _triangle(x[..., other, other], y[..., other, :] - CUPY.matmul(x[..., other, one], known), **how)
-    return CUPY.concatenate((new, known) if upper else (known, new), axis=-2)
+    from cupyx.scipy.linalg import solve_triangular
+
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = [CUPY.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
+    return solve_triangular(x, y, lower=not upper, unit_diagonal=unitriangular)
 
 
-_triangle = _small(TRIANGLE, _halves)
+_triangle = _small(TRIANGLE, _by_library)
 
 
 def _by_factor(y: DeviceArray, x: DeviceArray, *, upper: bool) -> Any:
-    lower, above = (_turned(x), x) if upper else (x, _turned(x))
+    other = _turned(x).conj() if x.dtype.kind == "c" else _turned(x)
+    lower, above = (other, x) if upper else (x, other)
     first = _triangle(lower, y, upper=False)
     return NotImplemented if first is NotImplemented else _triangle(above, first, upper=True)
 
