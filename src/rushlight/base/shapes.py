@@ -72,7 +72,8 @@ class Size(_Ints):
         return tuple.__new__(Size, item) if key.__class__ is slice else item
 
     def __add__(self, other: Any) -> Size:
-        return tuple.__new__(Size, tuple.__add__(self, other if other.__class__ is Size else Size(other)))
+        both = tuple.__add__(self, tuple(other))
+        return tuple.__new__(Size, both) if other.__class__ is Size else Size(both)
 
     def __radd__(self, other: Any) -> Size:
         return Size(tuple.__add__(tuple(other), self))
@@ -275,7 +276,9 @@ def infer_view(size: Sequence[int], numel: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
 
 
-_known_size = lru_cache(1024)(infer_view)
+@lru_cache(1024)
+def _known_size(size: tuple[int, ...], numel: int) -> tuple[int, ...]:
+    return infer_view(as_size(size), numel)
 
 
 def reduced_shape(shape: Sequence[int], dims: tuple[int, ...] | None) -> tuple[int, ...]:
