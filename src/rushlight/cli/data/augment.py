@@ -91,6 +91,11 @@ def fit_for(shapes: list[tuple[int, int]]) -> str:
     return "squash" if not longer or longer[len(longer) * 9 // 10] <= _NEARLY_SQUARE else "pad"
 
 
+def ground(channels: int) -> int | tuple[int, ...]:
+    """The colour around a padded picture."""
+    return _GROUND if channels == 3 else _GROUND[1]
+
+
 def squared(picture: PILImage, fit: str, side: int, mask: bool = False) -> Any:
     """A picture as training varies it and the test sees it: squashed or padded to `side`; a crop is cut later."""
     from PIL import Image, ImageOps
@@ -99,8 +104,7 @@ def squared(picture: PILImage, fit: str, side: int, mask: bool = False) -> Any:
     if fit == "squash":
         return picture.resize((side, side), how, reducing_gap=None if mask else 3.0)
     if fit == "pad":
-        ground = NOTHING if mask else _GROUND if picture.mode == "RGB" else _GROUND[1]
-        return ImageOps.pad(picture, (side, side), how, color=ground)
+        return ImageOps.pad(picture, (side, side), how, color=NOTHING if mask else ground(len(picture.getbands())))
     return picture
 
 

@@ -24,6 +24,7 @@ from .texts import Texts
 
 TABLES = (".csv", ".tsv")
 WORDS = 2.0  # on average in a cell: a column of texts
+HOLDS = "a folder of pictures or texts for each class; or pictures and a .csv file of their labels or numbers; or the folders images and masks; or pictures and boxes around things in them"
 # What else a folder can be, beside one with class folders or a table: the task, what it is found by, and in words.
 NEEDED = {
     Boxes.kind: "boxes in a COCO .json file, or folders images and labels with a .txt file for each picture",
@@ -38,8 +39,8 @@ def list_pictures(path: str, task: str | None = None, target: str | None = None,
             return _from_csv(path, task, target, reads)
         if path.lower().endswith(".json"):
             return with_coco(os.path.dirname(path) or ".", {path: ""})
-        more = ": unpack it first" if _packed(path) else ""
-        raise UsageError(f"--data {path}: a file, where a folder or a .csv file is expected{more}")
+        more = "unpack it first" if _packed(path) else f"in such a folder there is {HOLDS}"
+        raise UsageError(f"--data {path}: a file, where a folder or a .csv file is expected: {more}")
     folders = folders_in(path)
     notes: tuple[str, ...] = ()
     if reads in (None, PICTURES):
@@ -121,7 +122,7 @@ def _no_classes(path: str, inputs: Inputs | None = None) -> str:
             f"in it, without a class: {counted(found, 'picture')}; make a class folder for each kind "
             f"({path}/cats/1.jpg), or a .csv file with the columns path,label"
         )
-    packed = next((f"unpack {name} first" for name in sorted(names) if _packed(name)), "it needs a folder of pictures per class")  # fmt: skip
+    packed = next((f"unpack {name} first" for name in sorted(names) if _packed(name)), f"it needs {HOLDS}")  # fmt: skip
     return f"there is neither a class folder nor a picture in it; {packed}"
 
 

@@ -26,7 +26,7 @@ MOST_VALUES = 50  # of a category; rarer ones are one value together
 KNOTS = 33  # of the curve that spreads the values of a column evenly
 FARTHEST = 5.0  # spreads: values beyond count as these
 _DATES = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
-SHUFFLES, MOST_SHUFFLES = 5, 1000  # of a column, to see how much the answers need it; of all columns, but one of each
+SHUFFLES, MOST_MIXED = 5, 200  # of a column, to see how much the answers need it; columns of which that is seen
 Row = tuple[str, ...]
 
 
@@ -234,6 +234,7 @@ class Rows(Inputs):
         most = max([*needed.values(), 1e-9])
         order = sorted(needed.items(), key=lambda p: -p[1])
         drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{max(v, 0):.3f}")]) for name, v in order])
+        few = f" Of {len(self.columns):,} columns it is shown for the {len(order)} that move single answers most." if len(order) < len(self.columns) else ""  # fmt: skip
         lines = []
         for i, c in enumerate(self.columns):
             cells = [row[i].strip() for row in images.train.contents]
@@ -242,7 +243,7 @@ class Rows(Inputs):
         return (
             "<h2>The columns</h2><div class='grid-2'><div class='card'><h3>what the answers need</h3>"
             f"{drawn}<p class='faint'>How much the {escape(images.task.score_name)} of the test falls where the cells of a column are mixed among the rows "
-            f"(mean of {counted(self._shuffles(), 'time')}). Columns that say the same share what they are worth.</p></div>"
+            f"(mean of {SHUFFLES} times).{few} Columns that say the same share what they are worth.</p></div>"
             "<div class='card scroll'><h3>what the network is given</h3><table><thead><tr><th>column</th><th>kind</th><th class='n'>missing</th>"
             f"<th>values</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div></div>"
         )
@@ -263,17 +264,30 @@ class Rows(Inputs):
             return measure(images.task, net, batches, "cpu").score
 
         whole, falls = score(test.x), {}
-        for column, places in zip(self.columns, self.places()):
+        for i, places in self._heard(test.x, net, draw):
             scores = []
-            for _ in range(self._shuffles()):
+            for _ in range(SHUFFLES):
                 mixed = test.x.copy()
                 mixed[:, places] = mixed[draw.permutation(len(mixed))][:, places]
                 scores.append(score(mixed))
-            falls[column.name] = round(whole - float(np.mean(scores)), 6)
+            falls[self.columns[i].name] = round(whole - float(np.mean(scores)), 6)
         return {"importance": falls}
 
-    def _shuffles(self) -> int:
-        return max(1, min(SHUFFLES, MOST_SHUFFLES // len(self.columns)))
+    def _heard(self, x: np.ndarray, net: Any, draw: np.random.Generator) -> list[tuple[int, list[int]]]:
+        """The numbers and places of the columns that move answers most, where they alone are another row's."""
+        import rushlight as rl
+
+        places, moved = list(enumerate(self.places())), np.zeros(len(self.columns))
+        if len(places) <= MOST_MIXED:
+            return places
+        with rl.no_grad():
+            for _ in range(SHUFFLES):
+                of, other = draw.integers(0, len(x), (2, len(places)))
+                mixed = x[of]
+                for i, at in places:
+                    mixed[i, at] = x[other[i], at]
+                moved += (net(rl.from_numpy(mixed)) - net(rl.from_numpy(x))[of]).float().abs().sum(1).numpy()
+        return [places[i] for i in np.sort(moved.argsort()[-MOST_MIXED:])]
 
     def about(self) -> dict[str, str]:
         return {"columns": json.dumps(self.as_dict()["columns"]), "places": json.dumps(self.places())}
