@@ -11,6 +11,7 @@ from cli_help import write_pictures
 from rushlight.cli.commands import main
 from rushlight.cli.data.files import Listing, Sample
 from rushlight.cli.data.folders import _split
+from rushlight.cli.errors import UsageError
 from rushlight.cli.tasks.classification import Classification
 
 pytest.importorskip("PIL.Image")
@@ -22,6 +23,8 @@ def test_every_picture_is_tested_once() -> None:
     parts = [_split(task, listing, samples, 0.1, 0.2, f"{k}/5") for k in range(1, 6)]
     tested = sorted(i for one in parts for i in one["test"])
     assert tested == list(range(15))  # the last two are too few to be tested
+    with pytest.raises(UsageError, match="the most that a class has is 1 picture: add pictures"):
+        _split(task, listing, [samples[0], samples[11]], 0.1, 0.2, "1/2")
     for one in parts:
         assert sorted(i for part in one.values() for i in part) == list(range(17))
         assert 2 <= len(one["test"]) <= 4 and one["val"]

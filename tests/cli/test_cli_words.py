@@ -29,6 +29,8 @@ VERBS = {
     "tells",
     "as",
 }
+# What agrees with one alone or with several alone: behind a count it would have to change with it.
+VERB = "is|are|was|were|has|have|does|do|needs?|gets?|holds?|lies?|stands?|goes?|makes?|takes?"
 # What stands before the noun, and why it is not 1.
 NEVER_ONE = {
     "threads threads": "said where there are several",
@@ -56,6 +58,8 @@ NEVER_ONE = {
     "ranks ranks": "two at least: nothing has to be split over one",
     "self.ranks ranks": "two at least",
     "len(names()) networks": "a constant",
+    "SHUFFLES times": "a constant",
+    "found[key] nouns": "one of each fold at least, and folds are two",
 }
 
 
@@ -67,12 +71,23 @@ def numbered() -> Iterator[tuple[str, str]]:
         for node in ast.walk(tree):
             if not isinstance(node, ast.JoinedStr) or _chosen(node, parent):
                 continue
-            for value, text in zip(node.values, node.values[1:]):
-                if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
-                    word = re.match(r" (?:(?:other|more|test|training) )*([a-z]+s)\b(?!')", str(text.value))
-                    if word and word[1] not in VERBS:
-                        at = f"{path.relative_to(CLI)}:{node.lineno}"
-                        yield at, f"{ast.unparse(value.value)} {word[1]}"
+            said = [
+                x if isinstance(x, ast.FormattedValue) else str(x.value)
+                for x in (*node.values, ast.Constant(""), ast.Constant(""))
+            ]
+            at = f"{path.relative_to(CLI)}:{node.lineno}"
+            for value, text, noun, end in zip(said, said[1:], said[2:], said[3:]):
+                if isinstance(value, str) or not isinstance(text, str):
+                    continue
+                shown, written = ast.unparse(value.value), text
+                if text == " " and not isinstance(noun, str):
+                    written = f" {ast.unparse(noun.value).rpartition('.')[2]}{end}"
+                word = re.match(r" (?:(?:other|more|test|training) )*([a-z]+s)\b(?!')", written)
+                if shown.startswith("counted("):
+                    if re.match(rf" (?:{VERB})\b", text):
+                        yield at, shown + text
+                elif word and word[1] not in VERBS:
+                    yield at, f"{shown} {word[1]}"
 
 
 def _chosen(node: ast.AST, parent: dict[ast.AST, ast.AST]) -> bool:

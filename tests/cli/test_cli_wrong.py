@@ -102,7 +102,7 @@ WRONG: list[tuple[str, str]] = [
     ("train --out {d}/a.png/x", "cannot be written to"),
     ("train --data {d}/photos --out {d}/photos", "is a folder of --data {d}/photos"),
     ("train --data {d}/photos --out {d}/photos/dots", "choose one of its own"),
-    ("train --data {d}/photos --fold 1/100", "5 pictures are the most that a class has: --folds 5"),
+    ("train --data {d}/photos --fold 1/100", "the most that a class has is 5 pictures: --folds 5, or fewer"),
     ("train --data {d}/spaced", "did you mean --data '{d}/spaced/my pictures'?"),
     ("train --data {d}/again.csv", "9 of 9 left out"),
     ("train --data {d}/drawn", "no picture has a box (the first left out: {d}/drawn/labels/1.txt, line 1: numbers"),

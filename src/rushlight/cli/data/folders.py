@@ -338,7 +338,11 @@ def _split(
         groups.setdefault(group, []).append(i)
     most = max([len(mine) for mine in groups.values()], default=0)
     if of > max(most, 1):
-        raise UsageError(f"--folds {of}: some would have nothing to test, as {most} {listing.noun}s {'are the most that a ' + task.one + ' has' if len(groups) > 1 else 'is all there are'}: --folds {most}, or fewer")  # fmt: skip
+        where = f"the most that a {task.one} has" if len(groups) > 1 else "all there is"
+        fewer = f"--folds {most}, or fewer" if most > 1 else f"add {listing.noun}s"
+        raise UsageError(
+            f"--folds {of}: some would have nothing to test, as {where} is {counted(most, listing.noun)}: {fewer}"
+        )
     for number, mine in enumerate(groups.values()):
         free = [i for i in mine if samples[i].part in ("", "train")]
         free.sort(key=lambda i: _rank(samples[i], root))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..words import counted
+
 MISSING = "scikit-learn is not installed, so there is no other model to compare with (pip install scikit-learn)"
 KNOWN = ("classification", "regression")
 
@@ -57,7 +59,7 @@ def beside(images: Any) -> tuple[dict[str, Any], str]:
     except ValueError as error:  # too few of a class for its own validation, no word that it knows
         return {}, f"{name.capitalize()} (scikit-learn) beside it: {' '.join(str(error).split())[:200]}"
     result = task.compared(np.asarray(test.targets), found)
-    said = f"{name.capitalize()} (scikit-learn) on the same {len(test):,} {images.noun}s: {task.score_name} {task.shown(result[0])}"
+    said = f"{name.capitalize()} (scikit-learn) on the same {counted(len(test), images.noun)}: {task.score_name} {task.shown(result[0])}"
     entry: dict[str, Any] = {"name": name, task.score: round(result[0], 6)}
     if result[1] is not None:
         entry["interval_95"] = [round(v, 6) for v in result[1]]
