@@ -61,7 +61,7 @@ def test_the_scan(story: Path, run: Path) -> None:
     assert "Left out as empty: 1 picture" in said and "Left out as duplicate: 1 picture" in said
     assert "Left out as contradiction: 2 pictures" in said and "which is bars and not plain" in said
     assert "Not looked at, because no picture: 1 other file (" in said
-    assert re.search(r"^Classes: bars \d+, dots \d+, plain \d+ \(to train on", said, re.M)
+    assert re.search(r"^Classes: bars \(\d+\), dots \(\d+\), plain \(\d+\); to train on", said, re.M)
     problems = json.loads((run / "scan.json").read_text())
     assert sorted(p["kind"] for p in problems) == ["broken", "contradiction", "contradiction", "duplicate", "empty"]
     strict = cli(*TRAIN, "--strict", cwd=story)

@@ -118,7 +118,7 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
         (tmp_path / "d" / "dots" / f"{i}.HEIC").write_bytes(b"heic")
     notes = load_images(find_source(str(tmp_path / "d")), SimpleNamespace(**SETTINGS)).notes
     assert any("No boxes were found:" in n and "boxes.json cannot be read" in n for n in notes)
-    assert "Not looked at, because no picture: 2 other files (2 .heic)." in notes
+    assert "Not looked at, because no picture: 2 other files (2 .heic: save .heic files as JPEG or PNG first)." in notes
 
 
 def test_masks_of_other_sizes_and_of_other_formats(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ TRAIN = ("--size", "20", "--model", "lenet", "--batch-size", "16", "--optimizer"
         ("path,labels\na,cat|dog\nb,", "multilabel", ["cat", "dog"], [(0, 1), ()]),
         ("path,label\na,cat|dog\nb,dog", "multilabel", ["cat", "dog"], [(0, 1), (1,)]),
         ("path,tags\na,cat dog\nb,dog", "multilabel", ["cat", "dog"], [(0, 1), (1,)]),
+        ("path,tags\na,cat\nb,\nc,dog", "multilabel", ["cat", "dog"], [(0,), (), (1,)]),
         ('path,labels\na,"cat, dog"\nb,dog', "multilabel", ["cat", "dog"], [(0, 1), (1,)]),
         ("path,cat,dog,split\na,1,1,train\nb,0,1,train", "multilabel", ["cat", "dog"], [(0, 1), (1,)]),
         ("path,cat,dog\na,yes,no\nb,no,", "multilabel", ["cat", "dog"], [(0,), ()]),

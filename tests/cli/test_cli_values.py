@@ -17,6 +17,7 @@ from rushlight.cli.data.sources import find_source, load_images
 from rushlight.cli.data.texts import Texts, decoded, longer, pieces_of
 from rushlight.cli.errors import UsageError
 from rushlight.cli.training.readers import OfBytes, OfPieces, OfRows
+from rushlight.cli.words import plain
 
 COUNT = 30
 
@@ -27,6 +28,12 @@ COUNT = 30
         ([f"{i / 7:.2f}" for i in range(COUNT)], "number", ""),
         ([f"{i / 7:.2f}" if i % 3 else "NA" for i in range(COUNT)], "number", "10 cells of 30 missing"),
         (["abc", *(f"{i / 7:.2f}" for i in range(COUNT - 1))], "number", "no finite number, the first is 'abc'"),
+        (
+            [f"{i / 7:.2f}" if i % 3 else "k.A." for i in range(3 * COUNT)],
+            "number",
+            "30 cells no finite number, the first is 'k.A.'",
+        ),
+        ([f"{i / 7:.2f}" if i % 3 else f"{i}?" for i in range(3 * COUNT)], None, "as names of rows have"),
         ([str(i + 5) for i in range(COUNT)], None, "every row has its own number"),
         ([str(i % 4) for i in range(COUNT)], "number", ""),
         (["x", "y"] * 15, "category", ""),
@@ -45,6 +52,14 @@ def test_what_a_column_is(cells, kind, note) -> None:
     (found,), notes = columns_of(["a"], [(cell,) for cell in cells], False)
     assert (found and found.kind) == kind
     assert note in " ".join(notes) and bool(notes) == bool(note)
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [(0.12345, "0.1235"), (1234.56, "1235"), (372_912.4, "372,900"), (-2e6, "-2,000,000"), (3e15, "3e+15"), (0, "0")],
+)
+def test_numbers_are_written_out(value: float, shown: str) -> None:
+    assert plain(value) == shown
 
 
 def test_commas_are_points_where_they_part_no_cells() -> None:

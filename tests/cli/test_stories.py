@@ -73,7 +73,7 @@ class Story(NamedTuple):
 
 STORIES = {
     "classes": Story("classification", classes, (*SMALL, "--epochs", 4, "--ema", 0), 0.8, "checks/003.png", "checks/003.png",
-                     ("Classes: checks 22, circle 22",), ("confusion matrix", "What it was shown"), "class_1",
+                     ("Classes: checks (22), circle (22); to train on",), ("confusion matrix", "What it was shown"), "class_1",
                      (("--input", "table"), "is for a .csv file")),
     "tags": Story("multilabel", lambda place: drawn_set.tags(place, 60), (*SMALL, "--epochs", 2), 0.2, "003.png", "003.png",
                   ("Labels: circle",), ("labels, the hardest first", "Grad-CAM"), "labels,", (("--views", "2", "--input", "text"), "--views is for pictures")),

@@ -70,10 +70,10 @@ def _eval(commands: _SubParsersAction) -> None:
 
 
 def _predict(commands: _SubParsersAction) -> None:
-    p = command(commands, "predict", "classify pictures, folders of them, or a list from standard input", "predict.predict")  # fmt: skip
+    p = command(commands, "predict", "what a saved network answers to pictures, rows or texts", "predict.predict")  # fmt: skip
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("images", metavar="PICTURE|FOLDER|-", nargs="+", help="pictures of any format and size, folders "
-                   "of them, or - for a list of paths, one a line")  # fmt: skip
+                   "of them, or - for a list of paths, one a line; a .csv file of rows, a=1,b=two, or texts, where the network is of those")  # fmt: skip
     p.add_argument("--top", type=number(int, 1), default=3, metavar="N", help="classes to show")
     kind = p.add_mutually_exclusive_group()
     kind.add_argument("--csv", action="store_true", help="path,class,probability,... as CSV")
@@ -96,7 +96,7 @@ def _export(commands: _SubParsersAction) -> None:
 
 
 def _serve(commands: _SubParsersAction) -> None:
-    p = command(commands, "serve", "answer pictures over HTTP, with a page to drop one on", "serve.serve")
+    p = command(commands, "serve", "answer pictures, rows or texts over HTTP, with a page to try it", "serve.serve")
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--host", default="127.0.0.1", help="(default: %(default)s, this machine only)")
     p.add_argument("--port", type=number(int, 0, 65535), default=8000, metavar="N", help="(default: %(default)s; 0 for a free one)")  # fmt: skip

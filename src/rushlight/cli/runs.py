@@ -24,18 +24,15 @@ def list_runs(args: Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
         return 0
-    wide = max(len(r["name"]) for r in found)
-    print(
-        f"{'run':<{wide}}  {'started':<16}  {'model':<12}  {'epochs':>7}  {'score':<8}  {'validation':>10}  {'test':>6}  data"
-    )
+    lines = [("run", "started", "model", "epochs", "score", "validation", "test", "data")]
     for r in found:
-        done = f"{r['epoch']}/{r['epochs'] or '?'}"
-        val, test = (
-            KINDS[r["task"]](()).shown(v) if v is not None else "-"
-            for v in (r[f"val_{r['score']}"], r[f"test_{r['score']}"])
-        )
-        print(f"{printable(r['name']):<{wide}}  {r['started'][:16].replace('T', ' '):<16}  {r['model'] or '?':<12}  {done:>7}  "
-              f"{KINDS[r['task']].score_name:<8}  {val:>10}  {test:>6}  {printable(r['data'] or '?')}")  # fmt: skip
+        task = KINDS[r["task"]](())
+        val, test = (task.shown(v) if v is not None else "-" for v in (r[f"val_{r['score']}"], r[f"test_{r['score']}"]))
+        lines.append((printable(r["name"]), r["started"][:16].replace("T", " "), r["model"] or "?", f"{r['epoch']}/{r['epochs'] or '?'}",
+                      task.score_name, val, test, printable(r["data"] or "?")))  # fmt: skip
+    wide = [max(map(len, column)) for column in zip(*lines)]
+    for line in lines:
+        print("  ".join(f"{cell:{'<<<><>><'[i]}{wide[i]}}" for i, cell in enumerate(line)).rstrip())
     return 0
 
 
@@ -55,7 +52,7 @@ def find_runs(folder: str) -> list[str]:
 
 
 def _changed(path: str) -> float:
-    return max(os.path.getmtime(os.path.join(path, n)) for n in os.listdir(path))
+    return max(os.path.getmtime(os.path.join(path, n)) for n in ("args.json", "metrics.jsonl") if n in os.listdir(path))
 
 
 def history_of(path: str) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ class InMemory:
 
     @property
     def label(self) -> str:
-        return f"memory, {sum(p.nbytes for p in self.pixels) / 2**20:,.0f} MB"
+        return f"memory, {sum(p.nbytes for p in self.pixels) / 2**20:,.1f} MB"
 
     def __getitem__(self, i: int) -> np.ndarray:
         return self.pixels[i]
@@ -176,7 +176,7 @@ class OnDisk:
 
     @property
     def label(self) -> str:
-        return f"disk, {self.end / 2**20:,.0f} MB in {self.folder}"
+        return f"disk, {self.end / 2**20:,.1f} MB in {self.folder}"
 
     def __getitem__(self, i: int) -> np.ndarray:
         assert self.map is not None

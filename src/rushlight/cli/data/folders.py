@@ -24,7 +24,7 @@ from .cache import Entry, make_store
 from .files import Listing, Sample
 from .images import PHOTO_SCALE, Images
 from .inputs import Contents, Encoded, Inputs, digest, is_missing
-from .pictures import TooLarge, kept_side, need_pillow, pillow_rules, read_picture, shrink
+from .pictures import TooLarge, kept_side, need_pillow, pillow_rules, read_picture, shrink, to_save
 from .rows import Rows, leaks
 from .texts import Texts, longer, read_text
 
@@ -398,7 +398,7 @@ def _too_few(task: Task, listing: Listing, names: list[str], lost: list[int], pr
     bad = [p for p in problems if p.path in set(mine)]
     least = "a classifier needs two classes or more, and " if task.least == 2 else ""
     said = f"--data {listing.root}: {least}{_named(task, names)} "
-    said += f"ha{'s' if len(names) == 1 else 've'} no {task.noun} that can be used"
+    said += f"ha{'s' if len(names) == 1 else 've'} no {task.noun} that can be used{''.join({to_save(path) for path in listing.others})}"
     if bad:
         said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"
         if not os.path.isdir(listing.root) and all(p.kind == "missing" for p in bad):
@@ -425,13 +425,13 @@ def _notes(
     lines = [*told(problems, task.noun), *listing.notes]
     if listing.others:
         often = Counter(os.path.splitext(path)[1].lower() or "without an ending" for path in listing.others)
-        kinds = ", ".join(f"{count} {printable(ending)}" for ending, count in often.most_common(4))
+        kinds = ", ".join(f"{count} {printable(ending)}{to_save(ending)}" for ending, count in often.most_common(4))
         lines.append(f"Not looked at, because no {task.noun}: {counted(len(listing.others), 'other file')} ({kinds}).")
     tested = {i for part in ("test", "val") if part in parts for target in parts[part].targets for i in task.members(target)}  # fmt: skip
     untested = [c for i, c in enumerate(listing.classes) if i not in tested]
     if untested and tested:
         lines.append(f"Too few {task.noun}s of {_named(task, untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
-    lines.append(f"{task.summary(parts['train'].targets)} (to train on, from {listing.layout}).")
+    lines.append(f"{task.summary(parts['train'].targets)}; to train on, from {listing.layout}.")
     most, least = max(counts), min(counts)
     if most > UNEVEN * least and not (settings.class_weights or settings.balanced):
         common, rare = listing.classes[counts.index(most)], listing.classes[counts.index(least)]

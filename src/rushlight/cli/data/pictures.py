@@ -20,6 +20,8 @@ ENDINGS = (
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm",
     ".pbm", ".pnm", ".avif", ".jp2", ".ico", ".tga",
 )  # fmt: skip
+# Photographs that Pillow does not read.
+_UNREAD = (".heic", ".heif", ".dng", ".cr2", ".cr3", ".nef", ".arw")
 # A picture is kept at so many times the pixels the network looks at, so that crops have something to cut.
 KEPT = 1.5
 # Of a panorama the middle is kept: at most so many times as long as wide.
@@ -80,11 +82,17 @@ def read_picture(path: Any, mode: str = "RGB", name: str | None = None) -> Any:
     except IsADirectoryError:
         raise UsageError(f"{name} is a folder, not an image") from None
     except UnidentifiedImageError:
-        raise UsageError(f"{name} is not an image that Pillow can read") from None
+        raise UsageError(f"{name} is not an image that Pillow can read{to_save(name)}") from None
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise TooLarge(f"{name} is too large an image{_pixels(error)}") from None
     except BROKEN as error:
         raise UsageError(f"{name} cannot be read: {error}") from None
+
+
+def to_save(name: str) -> str:
+    """What to do with a photograph that Pillow does not read, behind what is said of it."""
+    ending = next((e for e in _UNREAD if name.lower().endswith(e)), None)
+    return f": save {ending} files as JPEG or PNG first" if ending else ""
 
 
 def picture_size(path: str) -> tuple[int, int]:

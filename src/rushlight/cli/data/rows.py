@@ -367,8 +367,9 @@ def _column(title: str, there: list[str], comma: bool) -> tuple[Column | None, s
         return None, f"Left out column {name}: {'it has one value only' if there else 'it is empty'}."
     comma = comma and has_commas(there)
     values = numbers_of(there, comma)
-    if np.isnan(values).mean() <= 1 - MOSTLY:
-        odd = [c for c, v in zip(there, values) if math.isnan(v)]
+    odd = [c for c, v in zip(there, values) if math.isnan(v)]
+    word = len(set(odd)) == 1 and 2 * len(odd) < len(there) and different > MOST_VALUES  # that says that nobody knows
+    if len(odd) <= (1 - MOSTLY) * len(there) or word:
         note = f"{name}: {counted(len(odd), 'cell')} no finite number, the first is {short(odd[0])!r}: taken for missing. " if odd else ""  # fmt: skip
         if not odd and different == len(there) and _counts(title, values):
             return None, f"Left out column {name}: every row has its own number, in order, as names of rows have."

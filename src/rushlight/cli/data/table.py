@@ -250,7 +250,7 @@ def _kind(table: Table, columns: list[int]) -> str:
         numeric = not any(math.isnan(v) for cells in every for v in table.values(cells))
         return Regression.kind if numeric else Classification.kind
     at = columns[0]
-    if _mark(table, at):
+    if _mark(table, at) or (table.head[at] in _SEVERAL and "" in table.column(at)):
         return Multilabel.kind
     values = table.values([cell for cell in table.column(at) if not is_missing(cell)])
     if not values or any(map(math.isnan, values)):

@@ -14,7 +14,7 @@ from ..data.images import Images
 from ..errors import printable
 from ..tasks.task import SHOWN, Picture, Result, Task
 from ..training.progress import clock
-from ..words import counted
+from ..words import counted, plain
 from . import svg
 from .page_style import page
 from .svg import Line
@@ -206,8 +206,8 @@ def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> l
 
     mark = float(best) if len(history) > 1 else None
     charts = []
-    percent = svg.percent if task.score == task.score_name else svg.plain
-    for key, name, show, span in (("loss", "loss", svg.plain, None), (task.score, task.score_name, percent, task.span)):
+    percent = svg.percent if task.score == task.score_name else plain
+    for key, name, show, span in (("loss", "loss", plain, None), (task.score, task.score_name, percent, task.span)):
         lines = [line("training", "two", f"train_{key}"), line("validation", "one", f"val_{key}")]
         charts.append((name, svg.line_chart(name, [x for x in lines if x.points], show=show, span=span, mark=mark)))
     charts.append(("learning rate", svg.line_chart("learning rate", [line("rate", "three", "lr")])))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..words import counted
+from ..words import counted, plain
 from .page_style import STYLE
 
 W, H = 380, 250  # of a chart, in its own units
@@ -26,10 +26,6 @@ class Line(NamedTuple):
 
 def percent(value: float) -> str:
     return f"{value:.0%}"
-
-
-def plain(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import UsageError, printable, short
 from ..report import svg
+from ..words import plain
 from .task import SHOWN, Card, Picture, Result, Task, interval, key_of, tested, to_try
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from ...nn.modules.module import Module
 
 MOST_CHARTS = 8  # of quantities in a report
-
-
-def plain(value: float) -> str:
-    """A number with four digits that count."""
-    return f"{value:.4g}"
 
 
 class Regression(Task):

@@ -122,7 +122,7 @@ class Task:
 
     def summary(self, targets: Sequence[Any]) -> str:
         """The training pictures in a line."""
-        shown = [f"{name} {n:,}" for name, n in zip(self.names, self.counts(targets))]
+        shown = [f"{name} ({n:,})" for name, n in zip(self.names, self.counts(targets))]
         more = f" ... and {len(shown) - 12} more {self.many}" if len(shown) > 12 else ""
         return f"{self.many.capitalize()}: {', '.join(shown[:12])}{more}"
 
