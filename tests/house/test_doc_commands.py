@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from rushlight.cli.commands import main
 from rushlight.cli.errors import UsageError
 from rushlight.cli.options import parser
 
@@ -96,6 +98,33 @@ def _of_pip(words: list[str]) -> str | None:
 @pytest.mark.parametrize("page, command", COMMANDS, ids=[f"{p}: {c}" for p, c in COMMANDS])
 def test_a_command_can_be_typed(page: str, command: str) -> None:
     assert wrong(command) is None
+
+
+SERVERS = ("serve", "view")  # do not end by themselves
+
+
+def test_the_page_of_the_trainer_can_be_typed_from_top_to_bottom(tmp_path: Path, monkeypatch, capsys) -> None:
+    """In one folder, with pictures of somebody's in it; sets are smaller and trainings shorter than those of the page."""
+    pytest.importorskip("PIL.Image")
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    monkeypatch.chdir(tmp_path)
+    import drawn_set
+
+    drawn_set.write(Path("photos"), ("circle", "checks"), 8)
+    shutil.copytree("photos/circle", "holiday")
+    blocks = INDENTED.findall((ROOT / "docs/train.md").read_text())
+    lines = [re.split(r"\s+#\s", line)[0].strip() for block in blocks for line in block.splitlines()]
+    done = []
+    for words in (shlex.split(line) for line in lines if re.match("(rushlight|python) ", line) and "|" not in line):
+        if words[0] == "python":
+            getattr(drawn_set, words[2])(Path(words[3]), 24)
+        elif words[1] not in SERVERS:
+            short = ["--epochs", "1", "--batch-size", "8"] if words[1] == "train" else []
+            small = ["--size", "32"] if short and words[-1] in ("photos", "things", "scenes", "discs") else []
+            assert main([*words[1:], *short, *small]) == 0, words
+            done.append(words[1])
+    assert done.count("train") == 6 and {"predict", "eval", "export", "runs"} <= set(done)
+    assert "covered" in capsys.readouterr().out
 
 
 def test_commands_are_found_and_refused() -> None:
