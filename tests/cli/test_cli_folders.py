@@ -409,6 +409,8 @@ def test_a_run_is_repeated_from_another_folder(tmp_path, monkeypatch) -> None:
     one, two = (json.loads((tmp_path / x / "run" / "args.json").read_text())["settings"] for x in "ab")
     assert two.pop("data") == str(tmp_path / "a" / "photos") and one.pop("data") == "photos"
     assert one == two
+    assert main(["train", "--config", "../a/run/args.json", "--out", "timed", "--quiet", "--minutes", "0.001"]) == 0
+    assert json.loads((tmp_path / "b" / "timed" / "args.json").read_text())["settings"]["minutes"] == 0.001
 
 
 def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, monkeypatch, capsys) -> None:

@@ -19,6 +19,8 @@ WRONG: list[tuple[str, str]] = [
     ("exprot {d}/run", "did you mean export?"),
     ("device", "did you mean devices?"),
     ("train extra", "unrecognized arguments: extra"),
+    ("train {d}/photos", "did you mean --data {d}/photos?"),
+    ("train --epochs 1 --minutes 1", "both say how long: give one of them"),
     ("train --epoks 3", "did you mean --epochs?"),
     ("train --batchsize 3", "did you mean --batch-size?"),
     ("train --epochs", "expected one argument"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -29,6 +31,9 @@ class Parser(argparse.ArgumentParser):
         found = re.match(r"unrecognized arguments: [^-]\S*\.(csv|json)$", message)
         if found:
             return f" (--{found[1]} writes to the screen: put > in front of the file)"
+        found = re.match(r"unrecognized arguments: ([^-].*)", message)
+        if found and "--data" in self._option_string_actions and os.path.exists(found[1]):
+            return f" - did you mean --data {shlex.quote(found[1])}?"
         found = re.match(r"unrecognized arguments: (-\S*)", message)
         return did_you_mean(found[1].partition("=")[0], self._option_string_actions) if found else ""
 

@@ -66,7 +66,11 @@ def _with_file(parser: ArgumentParser, args: list[str], path: str) -> Any:
     from .config import read_file
     from .options_train import arguments_of
 
-    given = arguments_of(read_file(path))
+    found, typed = read_file(path), " ".join(args)
+    for one, other in (("epochs", "minutes"), ("minutes", "epochs")):
+        if f"--{one}" in typed:
+            found.pop(other, None)
+    given = arguments_of(found)
     try:
         parser.parse_args(["train", *given])
     except UsageError as error:

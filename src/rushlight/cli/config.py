@@ -59,6 +59,8 @@ OTHERS = (
 
 def settle(args: Namespace, saved: dict[str, Any] | None, path: str) -> None:
     """Fill in what the command line leaves open: from the run that is resumed, or the defaults."""
+    if args.epochs is not None and args.minutes is not None:
+        raise UsageError("--epochs and --minutes both say how long: give one of them")
     for name, default in DEFAULTS.items():
         given = getattr(args, name)
         if saved is None:
@@ -138,7 +140,10 @@ def read_file(path: str) -> dict[str, Any]:
         inner = content.get("settings") if isinstance(content, dict) else None
         if not isinstance(inner, dict):
             raise UsageError(f"--config {path} is not the args.json of a run")
-        kept = {name: inner[name] for name in DEFAULTS if inner.get(name) is not None}
+        timed = inner.get("epochs") is not None  # which say it once the run has ended
+        kept = {
+            name: inner[name] for name in DEFAULTS if inner.get(name) is not None and not (timed and name == "minutes")
+        }
         return {name: _from_there(name, value, content.get("folder")) for name, value in kept.items()}
     inner = content.get("train")
     found = inner if isinstance(inner, dict) and len(content) == 1 else content

@@ -396,7 +396,7 @@ class Run:
 
     def _check_finite(self, part: str, epoch: int, loss: float) -> None:
         if not math.isfinite(loss):
-            raise UsageError(f"the {part}loss of epoch {epoch} is {loss}: the steps are too long, try a smaller --lr than {self.args.lr}")  # fmt: skip
+            raise UsageError(f"the {part}loss of epoch {epoch} is {loss}: the steps are too long, try a smaller --lr than {self.args.lr:g}")  # fmt: skip
 
     def _close_epoch(self, progress: Progress) -> None:
         total, good, seen = self.sums
