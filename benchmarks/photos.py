@@ -350,7 +350,7 @@ def told(name: str, side: str, run: dict[str, Any]) -> str:
 
 def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
-        return worker(*sys.argv[2:4], float(sys.argv[4]))
+        return worker(sys.argv[2], sys.argv[3], float(sys.argv[4]))
     if sys.argv[1:2] == ["prepare"]:
         return prepare(*(Path(word) for word in sys.argv[2:6]))
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

@@ -61,7 +61,7 @@ def put_before(model: Any, saved: dict[str, Any], margin: float) -> None:
         x = node("Slice", resized(x, sides), begin, node("Add", begin, [size]), [2, 3])
     x = node("Cast", x, to=TensorProto.FLOAT)
     if kind == "pad":
-        colour = np.float32(ground(channels)).reshape(1, -1, 1, 1)
+        colour = np.array(ground(channels), np.float32).reshape(1, -1, 1, 1)
         gap = node("Sub", [size, size], sides)
         around = node("Concat", [0, 0], half(gap), [0, 0], node("Sub", gap, half(gap)), axis=0)
         x = node("Add", node("Pad", node("Sub", x, colour), around), colour)
