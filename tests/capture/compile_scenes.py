@@ -17,6 +17,7 @@ import numpy as np
 import rushlight as torch
 
 SCENES = {}
+KINDS = {}  # of some scenes: "program", or "traced" where Python has to run
 T = torch.Tensor
 
 

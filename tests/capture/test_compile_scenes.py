@@ -1,8 +1,11 @@
-"""Some 650 scenes around compiled functions, of kinds that once gave other results than eager calls."""
+"""Some 700 scenes around compiled functions, of kinds that once gave other results than eager calls."""
 
 from __future__ import annotations
 
 import operator
+import os
+import warnings
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -20,21 +23,42 @@ import compile_scenes_outside  # noqa: F401 - adds its scenes
 import compile_scenes_patched  # noqa: F401 - adds its scenes
 import compile_scenes_reads  # noqa: F401 - adds its scenes
 import compile_scenes_results  # noqa: F401 - adds its scenes
+import compile_scenes_state  # noqa: F401 - adds its scenes
 import compile_scenes_training  # noqa: F401 - adds its scenes
 import compile_scenes_users  # noqa: F401 - adds its scenes
 import compile_scenes_values  # noqa: F401 - adds its scenes
 import compile_scenes_world  # noqa: F401 - adds its scenes
 import rushlight as torch
-from compile_scenes import SCENES, run
+from compile_scenes import KINDS, SCENES, X, run
 from traced import Calls
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_compiled_tells_the_same(name):
-    make = SCENES[name]
+    make, made = SCENES[name], []
     expected = run(make, lambda fn: fn)
-    for i, (a, b) in enumerate(zip(expected, run(make, torch.compile), strict=True)):
+    got = run(make, lambda fn: made.append(torch.compile(fn)) or made[-1])
+    for i, (a, b) in enumerate(zip(expected, got, strict=True)):
         assert a == b, f"step {i} of {name}"
+    if KINDS.get(name) == "program":
+        assert sum(r.runs for r in made[0].replays), made[0].why()
+    if KINDS.get(name) == "traced":
+        assert not made[0].replays and made[0].why() is not None
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind == "traced"])
+def test_fullgraph_raises_where_python_has_to_run(name):
+    with warnings.catch_warnings(), pytest.raises((RuntimeError, torch.base.errors.HostReadError)):
+        warnings.simplefilter("ignore")
+        for _ in SCENES[name](lambda fn: _raising(torch.compile(fn, fullgraph=True))):
+            pass
+
+
+def _raising(compiled):
+    """Its calls raise here, not into what a scene tells."""
+    for i in range(7):
+        compiled(X(i))
+    return compiled
 
 
 def test_numbers_that_are_only_handed_back_are_replayed():
@@ -373,3 +397,76 @@ def test_what_is_not_known_exactly_raises_with_fullgraph(make) -> None:
     with pytest.raises(RuntimeError):
         for _ in range(4):
             step(torch.ones(2, 3))
+
+
+def test_one_line_names_the_reason():
+    words = {}
+
+    def fn(x):
+        return x * len(words.setdefault("a", os.getcwd()))
+
+    compiled = torch.compile(fn)
+    with pytest.warns(UserWarning, match=r"posix.getcwd\(\) at .*test_compile_scenes.py:\d+"):
+        for _ in range(3):
+            compiled(torch.ones(2))
+    assert "getcwd" in compiled.why()
+
+
+def test_a_generator_of_numpy_that_nobody_asks() -> None:
+    """It may lie in a tuple that the function reads; a function that draws from it keeps its Python."""
+    settings = namedtuple("settings", "scale draws")(2.0, np.random.default_rng(0))
+
+    @torch.compile
+    def plain(x):
+        return x * settings.scale
+
+    @torch.compile
+    def drawing(x):
+        return x * settings.draws.random()
+
+    x = torch.ones(3)
+    for _ in range(5):
+        assert plain(x).tolist() == [2.0] * 3
+    assert plain.why() is None and plain.replays
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len({drawing(x)[0].item() for _ in range(6)}) == 6
+    assert "Generator" in drawing.why() or "random" in drawing.why()
+
+
+def test_a_driver_that_reads_text(tmp_path, monkeypatch) -> None:
+    """CuPy reads the headers of a kernel that it compiles, in the middle of trusted code and in C."""
+    (tmp_path / "header").write_text("two")
+    with open(tmp_path / "header", encoding="utf-8") as header:
+        made = {"__name__": "rushlight.core.made", "read": header.read}
+        exec(compile("def double(x):\n    read()\n    return x * 2", "<made>", "exec"), made)
+        monkeypatch.setattr(torch, "made", made["double"], raising=False)
+        fn = torch.compile(lambda x: torch.made(x))
+        for i in range(5):
+            assert fn(torch.ones(3) * i).tolist() == [2.0 * i] * 3
+    assert fn.why() is None and fn.replays
+
+
+def test_a_driver_that_looks_for_its_files(monkeypatch) -> None:
+    """CuPy's compiler asks a package beside it where headers lie, in the middle of trusted code and in C."""
+    finder = {"__name__": "cuda.pathfinder.made", "os": os}
+    exec(compile("def find():\n    return os.path.join(os.getcwd(), 'include')", "finder.py", "exec"), finder)
+    made = {"__name__": "rushlight.core.made", "find": finder["find"]}
+    exec(compile("def double(x):\n    find()\n    return x * 2", "<made>", "exec"), made)
+    monkeypatch.setattr(torch, "made", made["double"], raising=False)
+    fn = torch.compile(lambda x: torch.made(x))
+    for i in range(5):
+        assert fn(torch.ones(3) * i).tolist() == [2.0 * i] * 3
+    assert fn.why() is None and fn.replays
+
+
+def test_a_users_module_with_a_name_like_a_drivers_is_read() -> None:
+    """`cuda.core` or `cudnn` may be anybody's: what it depends on is compared before a replay."""
+    for name in ("cudnn", "cuda.core", "cupyish"):
+        module = {"__name__": name, "scale": 2.0}
+        exec(compile("def double(x):\n    return x * scale", "users.py", "exec"), module)
+        fn = torch.compile(module["double"])
+        for _ in range(4):
+            assert fn(torch.ones(2)).tolist() == [2.0, 2.0]
+        module["scale"] = 3.0
+        assert fn(torch.ones(2)).tolist() == [3.0, 3.0], name
