@@ -90,6 +90,17 @@ _res("tt", lambda x: x.t() * 2, lambda r, x: r.is_contiguous())
 # ---- outputs kept and mutated
 
 
+@scene
+def res_is_captured(c):
+    w = torch.ones(3)
+    f = c(lambda x: (w, w.detach(), x + w))
+    for i in range(8):
+        a, b, total = f(X(i))
+        yield a is w, see([a, b, total])
+        w.add_(1)
+        yield see(b)
+
+
 def _arg(name, body, look=lambda x: None, grad=False, back=False):
     def make(c):
         f = c(lambda x: body(x))

@@ -3,6 +3,8 @@
 # ruff: noqa: C416, C417, E742, UP030, UP031, UP032, E721 - scenes are about ways to write code
 from __future__ import annotations
 
+import copy
+
 import rushlight as torch
 from compile_scenes import X, scene, see, tell
 from rushlight import nn
@@ -56,6 +58,14 @@ net_case("prehook", at(5)(lambda n, o: n[0].register_forward_pre_hook(lambda m, 
 net_case("old_weight_norm", at(5)(lambda n, o: nn.utils.weight_norm(n[0])))
 net_case("spectral", at(5)(lambda n, o: nn.utils.parametrizations.spectral_norm(n[0])))
 net_case("lr_tensor", at(5)(lambda n, o: o.param_groups[0].update(lr=torch.tensor(0.5))))
+net_case(
+    "backward_hook", at(5)(lambda n, o: n[4].register_full_backward_hook(lambda m, gi, go: tuple(g * 2 for g in gi)))
+)
+net_case(
+    "optimizer_hook", at(5)(lambda n, o: o.register_step_pre_hook(lambda o, a, k: n[0].weight.grad.mul_(0.5) and None))
+)
+net_case("state_cleared", at(5)(lambda n, o: o.state.clear()))
+net_case("state_loaded", at(3, 7)(lambda n, o: o.load_state_dict(copy.deepcopy(o.state_dict()))))
 net_case("step_patched", at(5)(lambda n, o: setattr(o, "step", lambda: None)))
 
 
