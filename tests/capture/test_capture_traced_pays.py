@@ -14,7 +14,6 @@ import test_capture_traced
 import traced
 from rushlight import nn
 from rushlight.base.config import settings
-from rushlight.capture.compiled import PROGRAMS
 from rushlight.capture.loops import tracer
 from rushlight.capture.loops.trial import Trial
 from rushlight.core import hot
@@ -178,23 +177,6 @@ def test_loops_are_traced_around_what_runs_eagerly(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.filterwarnings("ignore:compile")
-def test_kinds_of_arguments_that_never_come_again_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = []
-    made = torch.capture.compiled.Entry._record
-    monkeypatch.setattr(
-        torch.capture.compiled.Entry, "_record",
-        lambda self, args, kwargs: recorded.append(1) or made(self, args, kwargs),
-    )  # fmt: skip
-    step = torch.compile(lambda x: x * 2)
-    for n in range(1, 200):
-        assert step(torch.ones(n)).tolist() == [2] * n
-    assert len(recorded) == 1
-    for _ in range(300):  # what does come again is, once somebody looks again
-        assert step(torch.ones(1000)).tolist() == [2] * 1000
-    assert len(step.replays) == 1 and step.replays[0].runs > 16
-
-
-@pytest.mark.filterwarnings("ignore:compile")
 def test_many_kinds_of_arguments_that_come_in_turn_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a cache that grows with each token, and begins anew with each sentence."""
     recorded = []
@@ -213,15 +195,6 @@ def test_many_kinds_of_arguments_that_come_in_turn_run_eagerly(monkeypatch: pyte
         for n in range(1, 50):
             step(torch.ones(n))
     assert len(recorded) <= settled + 4  # what replays pay for
-
-
-@pytest.mark.filterwarnings("ignore:compile")
-def test_a_few_kinds_of_arguments_that_come_often_all_become_programs() -> None:
-    step = torch.compile(lambda x: x * 2)
-    for _ in range(80):
-        for n in range(1, PROGRAMS):
-            assert step(torch.ones(n)).tolist() == [2] * n
-    assert len(step.replays) == PROGRAMS - 1
 
 
 @pytest.mark.filterwarnings("ignore:compile")
