@@ -6,7 +6,6 @@ import copy
 import io
 import math
 import pickle
-import random
 import warnings
 from typing import Any
 
@@ -841,68 +840,6 @@ def test_arguments_that_no_program_can_hold(kind: str) -> None:
             if kind == "sparse":
                 assert found.to_dense().tolist() == [[2 * value] * 4] * 3
     assert not step.replays and "without memory of its own" in str(step.why())
-
-
-# -- random programs --------------------------------------------------------------------------------
-
-
-def _program(seed: int) -> Any:
-    """A training of random tables, uses, options and optimisers."""
-    draw = random.Random(seed)
-    rows, width = draw.randint(2, 9), draw.randint(1, 4)
-    name, options = draw.choice(
-        [(n, o) for n, o in _OPTIONS if n in ("SGD", "Adagrad", "SparseAdam") and "fused" not in o]
-    )
-    uses = [draw.choice(("embedding", "embedding", "bag", "dense", "gather")) for _ in range(draw.randint(1, 3))]
-    batches = []
-    for _ in range(draw.randint(1, 4)):
-        lengths = [draw.randint(1, 6) for _ in uses]
-        batches.append([[draw.randrange(rows) for _ in range(n)] for n in lengths])
-    modes = [draw.choice(("sum", "mean")) for _ in uses]
-    paddings = [draw.choice((None, None, draw.randrange(rows))) for _ in uses]
-    powers = [draw.choice((1, 2)) for _ in uses]
-    accumulate, to_none, clear = draw.random() < 0.3, draw.random() < 0.7, draw.random() < 0.2
-
-    def part(s: Side, w: Any, use: str, places: Any, mode: str, padding: Any, power: int) -> Any:
-        index = s.tensor(places)
-        if use == "embedding":
-            out = s.F.embedding(index, w, padding, sparse=True)
-        elif use == "bag":
-            starts = s.tensor([0, len(places) // 2])
-            out = s.F.embedding_bag(index, w, starts, mode=mode, sparse=True, padding_idx=padding)
-        elif use == "gather":
-            out = s.lib.gather(w, 0, index.unsqueeze(1), sparse_grad=True)
-        else:
-            out = w * 0.1
-        return s.weighted(out**power) if power > 1 or mode == "sum" else out.sum()
-
-    def run(s: Side) -> Any:
-        w = s.weight(rows, width)
-        optimizer = getattr(s.optim, name)([w], lr=0.05, **options)
-        seen = []
-        for batch in batches:
-            if not accumulate:
-                optimizer.zero_grad(set_to_none=to_none)
-            loss = 0
-            for use, places, mode, padding, power in zip(uses, batch, modes, paddings, powers):
-                loss = loss + part(s, w, use, places, mode, padding, power)
-            loss.backward()
-            seen.append(s.told(w.grad))
-            if clear and w.grad.is_sparse:
-                w.grad = w.grad.coalesce()
-            optimizer.step()
-        return seen, w, [(k, s.told(v)) for k, v in optimizer.state[w].items()]
-
-    return run
-
-
-@pytest.mark.parametrize("start", range(0, 200, 20))
-def test_random_programs(start: int, device: str) -> None:
-    for seed in range(start, start + 20):
-        try:
-            compare(_program(seed), device)
-        except AssertionError as error:
-            raise AssertionError(f"program {seed}: {error}") from None
 
 
 def test_sparse_adam_refuses_dense_gradients_before_it_changes_anything() -> None:
