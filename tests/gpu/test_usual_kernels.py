@@ -49,7 +49,7 @@ class Compiler(SimpleNamespace):
 def listed(monkeypatch: pytest.MonkeyPatch, **networks: str) -> None:
     """A list of kernels with names of one letter, by the networks that asked for them."""
     names = sorted({k for kernels in networks.values() for k in kernels})
-    found = [usual.Kernel(k, (), frozenset(i for i, ks in enumerate(networks.values()) if k in ks)) for k in names]
+    found = [usual.UsualKernel(k, (), frozenset(i for i, ks in enumerate(networks.values()) if k in ks)) for k in names]
     monkeypatch.setattr(usual, "usual", lambda: found)
 
 
@@ -68,9 +68,9 @@ def test_the_list_is_of_sources_that_are_there() -> None:
 def test_a_list_comes_back_as_it_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     common = (KERNELS / "common.cu").read_text()
     given = [
-        usual.Kernel("#define X\n" + common + "\nend", ("-DA=1", "-DB=2"), frozenset({0, 3})),
-        usual.Kernel("alone", (), frozenset({1})),
-        usual.Kernel(common, ("-DA=1",), frozenset({2})),
+        usual.UsualKernel("#define X\n" + common + "\nend", ("-DA=1", "-DB=2"), frozenset({0, 3})),
+        usual.UsualKernel("alone", (), frozenset({1})),
+        usual.UsualKernel(common, ("-DA=1",), frozenset({2})),
     ]
     file = tmp_path / "usual.xz"
     file.write_bytes(usual.packed(given))
@@ -108,7 +108,7 @@ def test_what_most_networks_ask_for_comes_first(monkeypatch: pytest.MonkeyPatch)
     listed(monkeypatch, one="abx", two="abx", three="bx", four="cx")
     compiler = Compiler()
     compiler.go.set()
-    work = usual.Work(compiler, "sm_90", 1).start()
+    work = usual.CompileWork(compiler, "sm_90", 1).start()
     work.wait()
     assert compiler.made[:3] == ["x", "b", "a"]
     assert (work.made, work.done, work.count) == (4, 4, 4)
@@ -118,7 +118,7 @@ def test_what_most_networks_ask_for_comes_first(monkeypatch: pytest.MonkeyPatch)
 def test_what_a_program_asks_for_tells_what_comes_next(monkeypatch: pytest.MonkeyPatch) -> None:
     listed(monkeypatch, one="abcdef", two="abcdef", three="abcdef", four="uvwxyz")
     compiler = Compiler()
-    work = usual.Work(compiler, "sm_90", 1).start()
+    work = usual.CompileWork(compiler, "sm_90", 1).start()
     assert compiler.begun.wait(300)
     for name in "uvw":  # the program's own thread
         work.heard(Path(name))
@@ -140,7 +140,7 @@ def test_what_is_kept_or_refused_is_passed_by(monkeypatch: pytest.MonkeyPatch) -
 def test_a_process_that_ends_begins_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     listed(monkeypatch, one="abcdefgh", two="abcdefgh")
     compiler = Compiler()
-    work = usual.Work(compiler, "sm_90", 2).start()
+    work = usual.CompileWork(compiler, "sm_90", 2).start()
     work.stopped = True
     compiler.go.set()
     work.stop()

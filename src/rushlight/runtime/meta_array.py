@@ -10,7 +10,7 @@ import numpy as np
 from ..base.shapes import strided_view
 
 
-class Described:
+class DescribedArray:
     """What follows from a shape and a dtype, for arrays that are none of NumPy's or CuPy's."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Described:
         return self.size * self.itemsize
 
 
-class MetaArray(Described):
+class MetaArray(DescribedArray):
     """A NumPy array stretched over one element: views work on it, its values are never read."""
 
     __slots__ = ("__weakref__", "ghost")

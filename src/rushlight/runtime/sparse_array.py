@@ -14,10 +14,10 @@ from ..base.arrays import KernelBody, KernelLike
 from ..base.device import device
 from ..base.errors import NotYet
 from . import devices
-from .meta_array import Described
+from .meta_array import DescribedArray
 
 
-class SparseArray(Described):
+class SparseArray(DescribedArray):
     """The shape, dtype and device of a sparse tensor."""
 
     __slots__ = ("__weakref__", "dtype", "place", "shape")

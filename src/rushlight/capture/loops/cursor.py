@@ -20,7 +20,7 @@ from ..in_c import native
 from ..owners import example
 from ..program.slots import array_type
 from ..record.recorder import same
-from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, PathOfStretch, Step
+from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, PathOfStretch, PathStep
 
 _OF_C: tuple[str, ...] = ()  # the fields are those of the class in C
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
@@ -72,7 +72,7 @@ class Cursor(native.Cursor):  # type: ignore[misc]
             path = self.path
             if path is not None and self.at < len(path.events):
                 e = path.events[self.at]
-                if e.__class__ is Step and self.fits(e, kernel, arrays, attrs or {}):
+                if e.__class__ is PathStep and self.fits(e, kernel, arrays, attrs or {}):
                     return self.hand_out(e, cls, arrays)
             return self.owner.differs(kernel, cls, arrays, attrs)
 
@@ -141,7 +141,7 @@ def _quick_inputs(path: PathOfStretch) -> tuple:
 
 
 def _row(path: PathOfStretch, e: Any) -> tuple | None:
-    if e.__class__ is not Step:
+    if e.__class__ is not PathStep:
         return None
     pools = [path.pools[k] for k in e.outs] if e.how == FRESH else []
     shape = _method(e) if e.how == VIEW and not e.several else None
@@ -155,7 +155,7 @@ def _row(path: PathOfStretch, e: Any) -> tuple | None:
     )  # fmt: skip
 
 
-def _method(e: Step) -> tuple[str, tuple] | None:
+def _method(e: PathStep) -> tuple[str, tuple] | None:
     """The method of an array that makes a view, as its kernel does, and its arguments: C calls it itself."""
     name, attrs = e.kernel.name, e.attrs
     if name == "view":

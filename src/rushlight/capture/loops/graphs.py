@@ -22,7 +22,7 @@ from ..record.recorder import same
 from .described import Macro
 
 
-class Kept(NamedTuple):
+class SavedByNode(NamedTuple):
     """Something a node saved: an array (a slot, later its kind and number), or a value."""
 
     key: Any
@@ -30,19 +30,19 @@ class Kept(NamedTuple):
     what: Any
 
 
-class Seen(NamedTuple):
+class SeenNode(NamedTuple):
     """One node of a graph."""
 
     op: Any
     plan: Any
     attrs: dict[str, Any]
     edges: tuple  # (index among nodes, output) or (-1 - index among leaves, 0) or None
-    saved: tuple[Kept, ...]
-    outputs: tuple[Kept, ...]
+    saved: tuple[SavedByNode, ...]
+    outputs: tuple[SavedByNode, ...]
     shapes: Any
 
 
-class Walk:
+class GraphWalk:
     """The nodes below some roots in an order that only the graph decides; None in `nodes` if one is unusual."""
 
     def __init__(self, roots: Sequence[Any]) -> None:
@@ -88,7 +88,7 @@ class Backward(Macro):
 
     def __init__(self, recorder: Any, roots: Sequence[Any], keep: bool) -> None:
         self.keep = keep
-        self.walk: Any = Walk(roots)
+        self.walk: Any = GraphWalk(roots)
         self.why: str | None = None
         if not self.walk.usual:
             self.why = "a hook or a function of the user takes part in backward"
@@ -105,14 +105,14 @@ class Backward(Macro):
         self.old = [None if g is None else recorder.slot_of(g._a) for g in self.before]
         self.versions = [0 if g is None else g._version for g in self.before]
 
-    def _seen(self, recorder: Any, node: OpNode) -> Seen:
+    def _seen(self, recorder: Any, node: OpNode) -> SeenNode:
         if FREED in (node.saved, node.outputs):
             self.why = "the graph was freed before"
         elif any(map(_is_replaced, (node.saved or {}).values())):
             self.why = "the data of a tensor was set after the forward pass"
         saved = [_kept(recorder, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
         outputs = [_kept(recorder, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
-        return Seen(
+        return SeenNode(
             node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
             _broadcast(node.shapes),
         )  # fmt: skip
@@ -272,10 +272,10 @@ def _is_replaced(value: Any) -> bool:
     return _is_array(value) and read_later(*value[:2])[0] is not value[0]
 
 
-def _kept(recorder: Any, key: Any, value: Any) -> Kept:
+def _kept(recorder: Any, key: Any, value: Any) -> SavedByNode:
     if _is_array(value):
-        return Kept(key, True, recorder.slot_of(value[0]))
-    return Kept(key, False, value)
+        return SavedByNode(key, True, recorder.slot_of(value[0]))
+    return SavedByNode(key, False, value)
 
 
 def _broadcast(shapes: Any) -> Any:
@@ -285,7 +285,7 @@ def _broadcast(shapes: Any) -> Any:
     return list(shapes)
 
 
-def _same_node(a: Seen, b: Seen) -> bool:
+def _same_node(a: SeenNode, b: SeenNode) -> bool:
     if a.op is not b.op or a.plan is not b.plan or a.edges != b.edges or a.shapes != b.shapes:
         return False
     if len(a.saved) != len(b.saved) or len(a.outputs) != len(b.outputs):

@@ -40,7 +40,7 @@ FRESH, VIEW, GIVEN = range(3)  # kinds of results
 NOT_MET = object()  # stands for an array that the stretch has not come to; an operand may be None
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One kernel of a path; `outs` are numbers of arrays, or of operands where those are given back."""
 
     kernel: Kernel
@@ -72,8 +72,8 @@ class PathOfStretch(Path):
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
         self.bound_at: dict[int, int] = {}  # our number -> the event that takes it
         self.recorder, self.agreement = second, agreement
-        self.events: list[Step | Macro] = []
-        self.steps: list[Step] = []  # all kernels, those of macros included
+        self.events: list[PathStep | Macro] = []
+        self.steps: list[PathStep] = []  # all kernels, those of macros included
         self.unseen: set[int] = set()  # numbers that only kernels of macros know
         self.misses = 0
         self.row: Any = None  # of the report
@@ -146,11 +146,11 @@ class PathOfStretch(Path):
             self.steps.extend(macro.steps)  # type: ignore[attr-defined]
             at = macro.end
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: PathStep) -> None:
         self.events.append(step)
         self.steps.append(step)
 
-    def _step(self, ins: Instruction) -> Step:
+    def _step(self, ins: Instruction) -> PathStep:
         operands = tuple([self.operand(i) for i in ins.inputs])
         given = {s.number: i for i, s in enumerate(ins.inputs) if s.__class__ is Slot}
         near = {s.storage.number for s in ins.reads}
@@ -167,7 +167,7 @@ class PathOfStretch(Path):
             raise CannotCapture(f"{ins.name} at {ins.line} gives a mixture of results")
         how = hows.pop() if hows else GIVEN
         look = look_of(ins.kernel, [s.array if s.__class__ is Slot else s for s in ins.inputs], (ins.inputs, ins.attrs))
-        return Step(ins.kernel, ins.attrs, operands, how, tuple(outs), ins.several, class_of(ins), look, ins.line)
+        return PathStep(ins.kernel, ins.attrs, operands, how, tuple(outs), ins.several, class_of(ins), look, ins.line)
 
     # -- the program ----------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class PathOfStretch(Path):
         event_of = [
             at
             for at, e in enumerate(self.events)
-            for _ in ([e] if isinstance(e, Step) else e.steps)  # type: ignore[attr-defined]
+            for _ in ([e] if isinstance(e, PathStep) else e.steps)  # type: ignore[attr-defined]
         ]
         for at, ins in zip(event_of, code):
             for s in ins.writes:
@@ -298,7 +298,7 @@ class PathOfStretch(Path):
         on_gpu = any(s.storage.device == "cuda" for s in self.layouts)
         chunks = small_addresses() if on_gpu else None
         for at, e in enumerate(self.events):
-            steps = [e] if isinstance(e, Step) else e.steps  # type: ignore[attr-defined]
+            steps = [e] if isinstance(e, PathStep) else e.steps  # type: ignore[attr-defined]
             for step in steps:
                 for k in step.outs if step.how != GIVEN else ():
                     if k in self.unseen:
@@ -318,8 +318,8 @@ class PathOfStretch(Path):
     def _alike_until(self, other: PathOfStretch) -> int:
         """How many events at the beginning are the same."""
         for at, (a, b) in enumerate(zip(self.events, other.events)):
-            if not isinstance(a, Step) or not isinstance(b, Step):
-                if isinstance(a, Step) or isinstance(b, Step) or not a.is_same(b):
+            if not isinstance(a, PathStep) or not isinstance(b, PathStep):
+                if isinstance(a, PathStep) or isinstance(b, PathStep) or not a.is_same(b):
                     return at
                 mine, theirs = a.steps, b.steps  # type: ignore[attr-defined]
                 if len(mine) != len(theirs):
@@ -338,7 +338,7 @@ class PathOfStretch(Path):
                 return at
         return min(len(self.events), len(other.events))
 
-    def _layouts_alike(self, other: PathOfStretch, a: Step, b: Step) -> bool:
+    def _layouts_alike(self, other: PathOfStretch, a: PathStep, b: PathStep) -> bool:
         """Whether the inputs that two kernels take and what they make have the same shapes, dtypes and strides."""
         pairs = [(v, w) for (kind, v), (_, w) in zip(a.operands, b.operands) if kind == BIND]
         if a.how != GIVEN:
@@ -477,7 +477,7 @@ class PathOfStretch(Path):
             if now[k] is not NOT_MET and is_host(now[k]) and k not in self.returned:
                 copies[k] = self.low.arguments[i]
         for e in self.events[:upto]:
-            for step in [e] if isinstance(e, Step) else e.steps:  # type: ignore[attr-defined]
+            for step in [e] if isinstance(e, PathStep) else e.steps:  # type: ignore[attr-defined]
                 seen = [copies[v] is now[v] for kind, v in step.operands if kind in (KNOWN, BIND)]
                 if step.how == VIEW and now[step.outs[0]] is not NOT_MET and all(seen):
                     continue  # was made when it was asked for
@@ -499,7 +499,7 @@ class PathOfStretch(Path):
         return ran
 
 
-def _views_of(numbers: set[int], steps: Sequence[Step]) -> dict[int, tuple[Step, int]]:
+def _views_of(numbers: set[int], steps: Sequence[PathStep]) -> dict[int, tuple[PathStep, int]]:
     """Results that are views of one whole result: the step that makes each, and of which."""
     return {
         s.outs[0]: (s, s.operands[0][1])

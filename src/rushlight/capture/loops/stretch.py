@@ -11,12 +11,12 @@ from ...core.values import HOST_READ
 from ...runtime.door import Kernel
 from ...runtime.thread import here
 from ..program.refuse import breaks
-from ..record.recorder import Recorder, Rule, at_once, is_array, strange_use, values_decide
+from ..record.recorder import Recorder, RecorderRule, at_once, is_array, strange_use, values_decide
 
 LONGEST = 20_000  # kernels of one stretch
 
 
-class RuleOfStretches(Rule):
+class RuleOfStretches(RecorderRule):
     """Python will run again, so kernels that prepare what comes from outside run at once, and a kernel that cannot wait is a place.
 
     Everything that no kernel of the stretch made comes from outside, and is held until two stretches were compared.

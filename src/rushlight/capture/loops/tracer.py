@@ -31,7 +31,7 @@ from ..record.recorder import CannotCapture, Recorder, is_array, takes_part, use
 from .cursor import BY_PAIRS, Cursor
 from .described import Described
 from .graphs import Backward
-from .path import FIXED, NOT_MET, PathOfStretch, Step
+from .path import FIXED, NOT_MET, PathOfStretch, PathStep
 from .places import PATIENCE, Place, Rest, alone, name_of
 from .quiet import Quiet
 from .report import Report
@@ -363,7 +363,7 @@ class Tracer:
                 def step() -> bool:
                     events = cursor.path.events
                     e = events[cursor.at] if cursor.at < len(events) else None
-                    return e.__class__ is Step and cursor.fits(e, kernel, arrays, attrs)
+                    return e.__class__ is PathStep and cursor.fits(e, kernel, arrays, attrs)
 
                 if self._elsewhere(step):
                     return cursor.hand_out(cursor.path.events[cursor.at], cls, arrays)

@@ -23,7 +23,7 @@ from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot, extent
 from ..record.recorder import CannotCapture
 from .cuda_arena import capture
-from .cuda_graph import Graph
+from .cuda_graph import LaunchedGraph
 
 _TO_DEVICE, _ON_DEVICE = 1, 3
 
@@ -78,9 +78,9 @@ class CudaReplay:
             later = {s.number for ins in halves[1] for s in ins.reads}
             # A backward pass may come twice; what was begun ahead is over with the rest of it.
             last = keep if ahead else keep | later
-            graphs = [Graph(self, halves[0], keep | later, early), Graph(self, halves[1], last, early)]
+            graphs = [LaunchedGraph(self, halves[0], keep | later, early), LaunchedGraph(self, halves[1], last, early)]
         else:
-            graphs = [Graph(self, code, keep, early)]
+            graphs = [LaunchedGraph(self, code, keep, early)]
         self.first, self.second = graphs[0], graphs[-1]
         if save is not None and ahead:
             save(self)  # its kernels are made before anything is captured
@@ -171,7 +171,7 @@ class CudaReplay:
         self._go(self.first)
         return self._found(self.results[: self.program.handed]), ()
 
-    def _go(self, graph: Graph) -> None:
+    def _go(self, graph: LaunchedGraph) -> None:
         self.ran.clear()
         for array, saved in self._restore:
             array[...] = saved

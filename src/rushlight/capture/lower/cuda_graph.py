@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _RELAXED = 2  # memory may be allocated while the stream captures
 
 
-class Graph:
+class LaunchedGraph:
     """One captured stretch of instructions: what to do before, the graph, what to do after."""
 
     def __init__(self, low: CudaReplay, instructions: list[Instruction], keep: set[int], early: bool = False) -> None:

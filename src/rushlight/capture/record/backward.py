@@ -29,7 +29,7 @@ def _nothing(xp: Any, *arrays: Any) -> tuple:
 HAND_OVER = Kernel("hand_over", _nothing, random=True)
 
 
-class Backward:
+class LaterBackward:
     """The recorded backward of a call: which results it starts from, which tensors it reaches.
 
     A pass comes to some results and not to others (a model hands back what it needs for nothing but a look); what

@@ -36,7 +36,7 @@ class WrongKernel(CannotCapture):
         self.kernel = kernel  # its name
 
 
-class Rule:
+class RecorderRule:
     """What who records decides: what a kernel that is met means, and what an array from outside counts as."""
 
     quiet: AbstractContextManager = nullcontext()  # holds whatever may not come in between
@@ -61,7 +61,7 @@ class Recorder:
 
     wants_parts = True  # passes join them in more ways than a single op knows
 
-    def __init__(self, rule: Rule, arguments: Sequence[Any] = ()) -> None:
+    def __init__(self, rule: RecorderRule, arguments: Sequence[Any] = ()) -> None:
         self.rule = rule
         self.instructions: list[Instruction] = []
         self.macros: list[Any] = []  # calls that stand for many kernels, see loops/described

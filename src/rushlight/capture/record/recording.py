@@ -23,7 +23,7 @@ from ..state.keys import attributes, mode
 from ..state.kinds import hooks_on, isinstance_of
 from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
-from .backward import Backward, Uses
+from .backward import LaterBackward, Uses
 from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
 from .flow import reading_of
@@ -197,7 +197,7 @@ class Recording:
         self.backward = self.uses = None
         if self.live and not rec.why:
             shown = frozenset([i for i, (at, _) in enumerate(self.live) if at < self.shown])
-            self.backward = Backward(self, self.live, shown if self.used is None else self.used)
+            self.backward = LaterBackward(self, self.live, shown if self.used is None else self.used)
             self.uses = Uses(self.live)
         del self.found
         self.program: Program = self.rule.program(rec, self.result_slots)

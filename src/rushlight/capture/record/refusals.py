@@ -26,10 +26,10 @@ from ..state.keys import HOOKED, PART, RESULT, role
 from ..state.kinds import PLAIN, lookup
 from ..state.known import TENSOR_SECRETS
 from .flow import Reading, destination, is_caught, watched
-from .recorder import Recorder, Rule, at_once, strange_use, user_line, values_decide
+from .recorder import Recorder, RecorderRule, at_once, strange_use, user_line, values_decide
 
 
-class RuleOfCalls(Rule):
+class RuleOfCalls(RecorderRule):
     """Of a call whose Python is to be skipped: whatever a replay could not do is complained of."""
 
     def __init__(self, owned: dict[int, str], fed: list[Any]) -> None:

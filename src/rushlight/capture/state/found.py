@@ -10,7 +10,7 @@ from ...core.tensor import Tensor
 from .kinds import Attributes, RawAttributes, lookup
 
 
-class Found:
+class FoundState:
     """Lists that the parts of a walk fill; each part knows some kinds of objects."""
 
     visit: Callable[[Any, str], None]

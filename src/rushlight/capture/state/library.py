@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
-from .found import Found
+from .found import FoundState
 from .kinds import MISSING, Attributes, hooks_on, is_user_module, lookup, other_parts
 from .known import PACKAGE
 from .names import attributes_used
@@ -28,7 +28,7 @@ class NotReady(Exception):
     """The function depends on a lazy parameter that the call will give its shape."""
 
 
-class Library(Found):
+class Library(FoundState):
     """The part of a walk that knows this package's classes."""
 
     def _tensor(self, t: Tensor, label: str) -> None:

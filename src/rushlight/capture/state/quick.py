@@ -43,10 +43,10 @@ class Quick:
         self.bases = _bases(watch.held)
         self.nodes = [(e[0], hooks_on(e[0])) for e in self.edges if e is not None]
         self.seen = [list(g.values()) for o, _ in self.groups for g in o.param_groups]
-        modules, states, rest, code = Group(), Group(), Checks(), Group()
+        modules, states, rest, code = Group(), Group(), QuickChecks(), Group()
         slow = {id(s) for o in watch.optimizers for s in (o.state, *o.state.values())}
 
-        def group(table: Any) -> Checks:
+        def group(table: Any) -> QuickChecks:
             return modules if id(table) in announced else states if id(table) in slow else rest
 
         for _, table, key, value in watch.rows:
@@ -112,7 +112,7 @@ class Quick:
         return True
 
 
-class Checks:
+class QuickChecks:
     """Comparisons written as one expression: a tenth of a microsecond each is too much for a loop."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ class Checks:
         return self.names.pop("check")
 
 
-class Group(Checks):
+class Group(QuickChecks):
     """Comparisons of dicts that hardly ever change: while Python counts no change, none is made."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import devices
 from ..door import KERNELS, Kernel, run
-from ..meta_array import Described
+from ..meta_array import DescribedArray
 from ..wrapped import MADE_OF_OTHERS
 
 _numbers = itertools.count(1)
@@ -37,7 +37,7 @@ class Flags(NamedTuple):
     writeable: bool = True
 
 
-class BatchedArray(Described):
+class BatchedArray(DescribedArray):
     """The array of one sample; `held` has all samples, along its first dim.
 
     `held` may itself be the array of one sample of an outer map. The inner map always has the higher number, so that

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..capture.program.functional import Functional, Unclear
 from ..capture.program.slots import STATE
-from ..capture.record.recorder import CannotCapture, Recorder, Rule, at_once, strange_use
+from ..capture.record.recorder import CannotCapture, Recorder, RecorderRule, at_once, strange_use
 from ..core.memory import copy_as_it_lies
 from ..core.values import HOST_READ
 from ..operators.made_of.checks import CHECK
@@ -18,7 +18,7 @@ from ..runtime.door import Kernel, listening
 from .errors import OnnxExporterError, UnsupportedOperatorError
 
 
-class RuleOfExports(Rule):
+class RuleOfExports(RecorderRule):
     """A graph has no Python and draws no numbers; memory from outside is a constant, as it was before the call."""
 
     def __init__(self) -> None:

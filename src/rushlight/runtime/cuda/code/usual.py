@@ -52,7 +52,7 @@ def whole(parts: list[str]) -> str:
     return "".join([(_KERNELS / p[1:]).read_text() if p.startswith("@") else p for p in parts])
 
 
-class Kernel(NamedTuple):
+class UsualKernel(NamedTuple):
     """One of the list."""
 
     text: str
@@ -60,16 +60,16 @@ class Kernel(NamedTuple):
     networks: frozenset[int]  # those that asked for it when the list was made
 
 
-def usual() -> list[Kernel]:
+def usual() -> list[UsualKernel]:
     """The list, those that most networks asked for first."""
     literals, asked = json.loads(lzma.decompress(_FILE.read_bytes()))
     return [
-        Kernel(whole([literals[i] for i in parts]), tuple([literals[i] for i in options]), frozenset(networks))
+        UsualKernel(whole([literals[i] for i in parts]), tuple([literals[i] for i in options]), frozenset(networks))
         for parts, options, networks in asked
     ]
 
 
-def packed(asked: Iterable[Kernel]) -> bytes:
+def packed(asked: Iterable[UsualKernel]) -> bytes:
     """What `usual` reads."""
     literals: dict[str, int] = {}
 
@@ -107,7 +107,7 @@ def shipped(arch: str) -> dict[str, bytes]:
     return {}
 
 
-class Work:
+class CompileWork:
     """The list for one architecture, compiled by several threads until it is done or stopped.
 
     What the program asks for meanwhile tells which networks it is like, and their kernels come first.
@@ -119,13 +119,13 @@ class Work:
         self.stopped = False
         self._arch = arch
         self._lock = new_lock()
-        self._left: dict[Path, tuple[Kernel, tuple[str, ...]]] | None = None
+        self._left: dict[Path, tuple[UsualKernel, tuple[str, ...]]] | None = None
         self._order: list[Path] = []  # of what is left, the next one last
-        self._all: dict[Path, Kernel] = {}
+        self._all: dict[Path, UsualKernel] = {}
         self._alike: Counter[int] = Counter()  # networks that asked for what this program asks for
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
 
-    def start(self) -> Work:
+    def start(self) -> CompileWork:
         self._compiler.heard = self.heard
         for thread in self._threads:
             thread.start()
@@ -151,7 +151,7 @@ class Work:
                 self._alike.update(found.networks)
                 self._order = []
 
-    def _next(self) -> tuple[Kernel, tuple[str, ...]] | None:
+    def _next(self) -> tuple[UsualKernel, tuple[str, ...]] | None:
         with self._lock:
             if self._left is None:
                 self._left = {}
@@ -219,7 +219,7 @@ def _in_the_background(compiler: Any, arch: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "usual.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # one process of a machine does it
-            work = Work(compiler, arch, min(_MOST_THREADS, cores() // 2)).start()
+            work = CompileWork(compiler, arch, min(_MOST_THREADS, cores() // 2)).start()
             atexit.register(work.stop)
             work.wait()
             atexit.unregister(work.stop)
@@ -232,6 +232,6 @@ def _in_the_background(compiler: Any, arch: str) -> None:
 def warm(compiler: Any, arch: str, told: Callable[[int, int], None]) -> tuple[int, int, float]:
     """Compile them all for an architecture, now: how many were made, how many there are, and the seconds it took."""
     begun = time.perf_counter()
-    work = Work(compiler, arch, cores(), told).start()
+    work = CompileWork(compiler, arch, cores(), told).start()
     work.wait()
     return work.made, work.count, time.perf_counter() - begun
