@@ -116,7 +116,8 @@ def write(file: Path) -> None:
     chosen = [kernel for kernel, count in counts.most_common() if count >= LEAST]
     names = list(sets)
     packed = usual.packed(
-        usual.UsualKernel(*kernel, frozenset(i for i, name in enumerate(names) if kernel in sets[name])) for kernel in chosen
+        usual.UsualKernel(*kernel, frozenset(i for i, name in enumerate(names) if kernel in sets[name]))
+        for kernel in chosen
     )
     Path(usual.__file__).with_name("usual.xz").write_bytes(packed)
     print(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -92,20 +91,3 @@ def test_refusals(tmp_path, capsys, args: list[str], says: str) -> None:
     assert main(["bench", *args, "--out", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert out == "" and says in err and err.count("\n") == 1
-
-
-def test_the_gpu_benchmark_keeps_the_growth_it_draws(tmp_path, monkeypatch) -> None:
-    """`benchmarks/gpu.py --growth` writes the numbers, and the picture is made from that file alone."""
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-    import gpu
-
-    places(["cpu", "cuda:0"], monkeypatch)
-    monkeypatch.setattr(bench, "_time", lambda step, seconds: 0.01)
-    monkeypatch.setattr(bench, "_step", lambda *args: None)
-    monkeypatch.setattr(gpu, "machine", lambda: {"gpu": "none"})
-    record = gpu.write(tmp_path / "growth.json", {"growth": gpu.growth(1)})
-    kept = json.loads(record.read_text())
-    assert kept["machine"] == {"gpu": "none"} and kept["date"]
-    assert {"width", "batch", "cpu", "cuda:0"} == set(kept["growth"]["rows"][0])
-    gpu.draw(record, tmp_path / "growth.svg")
-    assert (tmp_path / "growth.svg").read_text().startswith("<svg xmlns=")
