@@ -114,7 +114,7 @@ def test_channels_last_pays_for_large_halves_alone():
     ],
 )
 def test_convolutions_go_where_they_are_quicker(x, w, forward, weight):
-    """As measured on an H200 (tools/gpu_costs.py)."""
+    """As measured on an H200."""
     out = tuple([n - k + 1 for n, k in zip(x[2:], w[2:])])
     shape = conv_sizes.forward_shape(x, w, out, (1, 1), (0, 0))
     assert forward_pays(shape) is forward

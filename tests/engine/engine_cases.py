@@ -1,4 +1,4 @@
-"""Random calls of CPU kernels, family by family: what test_cpu_engine.py and tools/onednn_check.py run.
+"""Random calls of CPU kernels, family by family: what test_cpu_engine.py and test_onednn_engine.py run.
 
 A case is (kernel name, arrays, attributes, tolerance); the NumPy body's answer is the truth.
 """

@@ -1,7 +1,4 @@
-"""The oneDNN engine's wiring, on any machine: who computes what, given memory, forks, one pool.
-
-The library itself exists on x86-64 Linux only; there tools/onednn_check.py compares its kernels too.
-"""
+"""The oneDNN engine's wiring, on any machine: who computes what, given memory, forks, one pool; its kernels where the library is."""
 
 from __future__ import annotations
 
@@ -14,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine_cases import Draw, conv, differs, matmul, numpy_body
+from rushlight.base.dtypes import bfloat16
 from rushlight.runtime.cpu import engine_native, engine_onednn
 from rushlight.runtime.cpu.onednn import kernels
-from rushlight.runtime.cpu.onednn.library import OneDnn
+from rushlight.runtime.cpu.onednn.library import OneDnn, find
 
 try:
     ctypes.CDLL("libgomp.so.1")
@@ -160,3 +159,25 @@ def test_lending_is_for_one_call() -> None:
         assert lib.lent((2, 3), a.dtype) is a
         assert lib.lent((3, 2), a.dtype) is None and lib.lent((2, 3), np.float64) is None
     assert lib.lent((2, 3), a.dtype) is None
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
+def test_kernels_of_the_library_beside_numpy(half: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small problems too, which are otherwise left to others."""
+    try:
+        lib = OneDnn(find())
+    except OSError as error:
+        pytest.skip(f"no oneDNN here: {error}")
+    if half and not lib.has_bfloat16:
+        pytest.skip("this processor has no bfloat16")
+    monkeypatch.setattr(kernels, "_SMALLEST", 0)
+    ran = set()
+    for seed in range(40):
+        for name, arrays, attrs, tolerance in [*conv(Draw(seed)), *matmul(Draw(seed))]:
+            if half:
+                arrays = tuple([a if a is None else a.astype(bfloat16.np, order="K") for a in arrays])
+            out = kernels.KERNELS[name](lib, *arrays, **attrs) if name in kernels.KERNELS else NotImplemented
+            if out is not NotImplemented:
+                ran.add(name)
+                assert not differs(out, numpy_body(name)(*arrays, **attrs), 0.03 if half else tolerance), (seed, name)
+    assert ran == set(kernels.KERNELS)
