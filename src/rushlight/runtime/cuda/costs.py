@@ -36,7 +36,7 @@ class Figures(NamedTuple):
     few_library: dict[str, float]  # what a product of so few rows takes of cuBLASLt, however small
     grads_library: float  # ... and the two products and the sum of all gradients, however small
     grads_bytes: float  # a microsecond that these read and write of the weight
-    # Convolutions of few channels, fitted to 348 of them in float32 and 348 in float16 (2026-11-15, tools/gpu_costs.py at 8c7666e2):
+    # Convolutions of few channels, fitted to 348 of them in float32 and 348 in float16 (2026-11-15):
     # choosing by these figures loses 4 % of the time of the quicker one, and 2 % for the gradients of weights.
     direct: float  # our kernel, however small
     direct_cycles: float  # a microsecond, of the model in small/conv_tiling.py
