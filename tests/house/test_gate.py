@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import subprocess
 import sys
@@ -115,3 +116,15 @@ def test_functions_in_place_are_those_of_the_methods() -> None:
     assert {"abs_", "relu_", "zero_"} <= set(dir(rushlight)) & set(rushlight.__all__)
     with pytest.raises(AttributeError, match="add_"):
         rushlight.add_
+
+
+def test_a_class_name_of_the_engine_means_one_thing() -> None:
+    """Between its five rooms; PyTorch's own names elsewhere may be the same."""
+    engine = Path(__file__).resolve().parents[2] / "src" / "rushlight"
+    found: dict[str, list[str]] = {}
+    for room in ("base", "runtime", "core", "operators", "capture"):
+        for path in (engine / room).rglob("*.py"):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(str(path.relative_to(engine)))
+    assert not {name: paths for name, paths in found.items() if len(paths) > 1}
