@@ -97,7 +97,7 @@ SUITES = {
     "zuko": Suite("zuko", ("tests",), ("matplotlib",)),
 }  # fmt: skip
 
-# PyTorch's own tests, as they were when the branch of 2.13 was cut; their common files come from the installed PyTorch (tools/upstream.py).
+# PyTorch's own tests, as they were days before the branch of 2.13 was cut; their common files come from the installed PyTorch (tools/upstream.py).
 PYTORCH = Suite(
     "expecttest",
     (),
@@ -105,7 +105,7 @@ PYTORCH = Suite(
     ("-c", os.devnull, "--rootdir=.", "--noconftest", "-p", "no:warnings"),
     (("PYTORCH_TESTING_DEVICE_ONLY_FOR", "cpu"),),
     "pytorch/pytorch",
-    "99fd1c8b5200d271e03051d62f6738beba1b0641",
+    "e321fdaf9728811ee1dd6c8f573e184cfe95daf9",
     "torch",
 )
 UPSTREAM = """nn/test_convolution nn/test_dropout nn/test_embedding nn/test_init nn/test_lazy_modules nn/test_load_state_dict nn/test_module_hooks
@@ -290,8 +290,8 @@ HEAD = """# Libraries' own tests, and PyTorch's, on rushlight
 
 Made by `make suites LIB=gpytorch`: the tests of a library, from its source distribution or its repository at a release, first on
 PyTorch 2.13.0, then those that pass there on rushlight under the alias, on the CPU, each in one process. Small uses of
-other libraries are in [libraries.md](libraries.md). The rows `pytorch/...` are PyTorch's own test files of the commit at which the
-branch of 2.13 began; their common files are those of the installed PyTorch, and what they name of its inside that is not here stands
+other libraries are in [libraries.md](libraries.md). The rows `pytorch/...` are PyTorch's own test files of commits from which 2.13
+was made; their common files are those of the installed PyTorch, and what they name of its inside that is not here stands
 empty (`tools/upstream.py`), so that a test that needs it fails.
 
 | library | version, date of the run | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |

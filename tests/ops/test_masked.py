@@ -159,3 +159,56 @@ def test_a_warning_says_that_it_is_new() -> None:
     for lib in LIBS:
         with pytest.warns(UserWarning, match="prototype stage"):
             masked(lib)
+
+
+def _in_layout(lib: Any, layout: str, value: Any, dims: int = 2) -> Any:
+    t = lib.tensor(value)
+    return t.to_sparse_csr() if layout == "csr" else t.to_sparse(dims) if layout == "coo" else t
+
+
+SPARSE = [[1.0, 0, 0, -2], [0, 3, 4, 0], [0, 0, 0, 0], [5, 0, 0, 6]]
+KEPT = [
+    [True, True, False, True],
+    [False, True, False, False],
+    [True, False, False, False],
+    [False, False, False, True],
+]
+
+
+@pytest.mark.usefixtures("_quiet")
+@pytest.mark.parametrize("name", ["sum", "prod", "amax", "amin", "mean", "argmax", "norm", "softmax", "var"])
+@pytest.mark.parametrize(
+    ("layout", "of_mask"), [("coo", "coo"), ("coo", "dense"), ("csr", "csr"), ("csr", "coo"), ("dense", "csr")]
+)
+def test_reductions_of_sparse_tensors(name: str, layout: str, of_mask: str) -> None:
+    for dim in (0, 1) if name in ("argmax", "softmax") else (0, 1, None):
+        for keep in (True, False) if name != "softmax" else (None,):
+            for masked in (True, False):
+                said = []
+                for lib in LIBS:
+                    args = (2.0, dim) if name == "norm" else (dim,)
+                    more = {} if keep is None else {"keepdim": keep}
+                    mask = _in_layout(lib, of_mask, KEPT) if masked else None
+                    try:
+                        y = getattr(lib.masked, name)(_in_layout(lib, layout, SPARSE), *args, mask=mask, **more)
+                    except (ValueError, RuntimeError, AssertionError) as e:
+                        said.append((type(e), str(e).replace("rushlight.", "torch.")))
+                        continue
+                    count = y._nnz() if y.layout is not lib.strided else None
+                    said.append((str(y.layout).split(".")[1], count, y.to_dense().numpy()))
+                if said[0][0] is ValueError and name == "amin":  # PyTorch's text names amax
+                    said = [(kind, text.replace("amin", "amax")) for kind, text in said]
+                assert said[1][:2] == said[0][:2], (dim, keep, masked)
+                for ours, theirs in zip(said[1][2:], said[0][2:]):
+                    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_masks_of_hybrid_tensors() -> None:
+    said = []
+    for lib in LIBS:
+        x, mask = (_in_layout(lib, "coo", value, 1) for value in (SPARSE, KEPT))
+        y = lib.masked._where(mask, x, lib.tensor(9.0))
+        total = lib.masked.sum(x, (0,), mask=mask), lib.masked.sum(x, 1, mask=mask)
+        said.append((y.to_dense().tolist(), y._indices().tolist(), [t.to_dense().tolist() for t in total]))
+    assert said[0] == said[1]

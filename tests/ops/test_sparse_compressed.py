@@ -172,3 +172,16 @@ def test_misuse() -> None:
         rl.sparse.spdiags(rl.ones(2, 2), rl.tensor([0, 0]), (2, 2))
     with pytest.raises(NotImplementedError, match="sparse_bsr"):
         rl.tensor(A).to_sparse(layout=rl.sparse_bsr)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "name", ["to_dense", "to_sparse", "sparse_dim", "dense_dim", "_nnz", "values", "transpose", "t"]
+)
+@pytest.mark.parametrize("layout", ["coo", "csr"])
+def test_methods_of_the_class(lib: Any, name: str, layout: str) -> None:
+    """`Tensor.to_dense(x)` is `x.to_dense()`."""
+    x = lib.tensor(A).to_sparse() if layout == "coo" else lib.tensor(A).to_sparse_csr()
+    args = (0, 1) if name == "transpose" else ()
+    by_class, by_tensor = getattr(lib.Tensor, name)(x, *args), getattr(x, name)(*args)
+    assert str(by_class) == str(by_tensor)

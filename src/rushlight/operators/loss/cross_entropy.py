@@ -146,10 +146,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
             "the input and absent from the target."
         )
     if len(x) == 2 and len(t) != 1:
-        raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported; for class probabilities "
-            "use a floating point target of the input's shape"
-        )
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if not _is_class_index(target._a.dtype):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {title(target.dtype)}; class indices need .long()"
@@ -304,7 +301,11 @@ def cross_entropy(
         raise RuntimeError("cross_entropy: input needs a class dimension")
     at = 0 if x.ndim == 1 else 1
     log_probs = log_softmax(input, at)
-    if x.shape == t.shape and t.dtype.kind in "fV":
+    if x.shape == t.shape:
+        if t.dtype.kind not in "fV":
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {title(target.dtype)}"
+            )
         return _soft_targets(log_probs, target, weight, reduction, label_smoothing, at)
     if label_smoothing:
         return _smoothed(log_probs, target, weight, ignore_index, reduction, label_smoothing, at)

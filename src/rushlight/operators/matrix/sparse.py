@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from typing import Any
 
@@ -501,7 +502,20 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
     return size
 
 
-@public("Tensor")
+def _method(body: Any) -> Any:
+    """Publish what dense tensors do; called from the class with a sparse tensor, it is that tensor's own."""
+    name = body.__name__
+
+    @functools.wraps(body)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(self, name) if isinstance(self, SparseTensor) else functools.partial(body, self)
+        return own(*args, **kwargs)
+
+    public("Tensor")(method)
+    return body
+
+
+@_method
 def sparse_dim(self: Tensor) -> int:
     """How many dimensions are named by indices: none of a tensor whose elements are all stored.
 
@@ -512,7 +526,7 @@ def sparse_dim(self: Tensor) -> int:
     return 0
 
 
-@public("Tensor")
+@_method
 def dense_dim(self: Tensor) -> int:
     """How many dimensions are stored whole: all of a tensor that is not sparse.
 
@@ -536,11 +550,11 @@ def _only_sparse(name: str, wanted: str) -> None:
         Traceback (most recent call last):
         RuntimeError: {name} expected {wanted} layout but got Strided
     """
-    public("Tensor")(method)
+    _method(method)
 
 
 for _kind, _names in (
-    ("sparse coordinate tensor", ("coalesce", "indices", "is_coalesced")),
+    ("sparse coordinate tensor", ("coalesce", "indices", "is_coalesced", "_indices", "_values", "_nnz")),
     ("sparse tensor", ("values",)),
     ("sparse row compressed tensor", ("crow_indices", "col_indices")),
     ("sparse column compressed tensor", ("ccol_indices", "row_indices")),
@@ -549,7 +563,7 @@ for _kind, _names in (
         _only_sparse(_name, _kind)
 
 
-@public("Tensor")
+@_method
 def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
     """The elements that are not zero, with their places, as a sparse tensor.
 
@@ -570,7 +584,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     return made.to_sparse(layout=layout)
 
 
-@public("Tensor")
+@_method
 def to_sparse_coo(self: Tensor) -> SparseTensor:
     """The elements that are not zero, with their places.
 
@@ -581,7 +595,7 @@ def to_sparse_coo(self: Tensor) -> SparseTensor:
     return to_sparse(self)
 
 
-@public("Tensor")
+@_method
 def sparse_mask(self: Tensor, mask: Any) -> SparseTensor:
     """The elements at the places of a sparse tensor.
 
@@ -604,7 +618,7 @@ def sparse_mask(self: Tensor, mask: Any) -> SparseTensor:
     return mask._with(self.to_dense()[tuple(mask._at)])
 
 
-@public("Tensor")
+@_method
 def to_dense(self: Tensor, dtype: Any = None) -> Tensor:
     """The tensor with all its elements stored: itself, if it is not sparse.
 

@@ -295,7 +295,7 @@ def of_op(op: Op, inputs: tuple, attrs: dict[str, Any]) -> Any:
         raise refused(_NAMES.get(op.name, op.name), place)
     body = _WAYS[way](op)
     layouts = [t.layout for t in inputs if isinstance(t, SparseTensor)]
-    if all(layout is sparse_coo for layout in layouts):
+    if way in ("turned", "transposed") or all(layout is sparse_coo for layout in layouts):
         return body(*inputs, **attrs)
     layout = next(found for found in layouts if found is not sparse_coo)
     listed = [t.to_sparse() if isinstance(t, SparseTensor) else t for t in inputs]

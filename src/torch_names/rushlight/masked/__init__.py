@@ -25,6 +25,7 @@ from .reductions import (
     softmin,
     sum,
 )
+from .sparse import where as _where  # noqa: F401
 from .tensors import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 
 __all__ = [

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..base import dtypes
+from ..base.formats import strided
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
-from .reductions import _input_mask, strided_only
+from .reductions import _combine_input_and_mask, _input_mask, _of_entries, strided_only
 from .reductions import sum as _sum
 
 
@@ -43,7 +44,8 @@ def mean(
             f"mean(): Could not infer output dtype. {source} dtype must be either "
             f"a floating point or complex dtype. Got: {dtype}"
         )
-    strided_only(input)
+    if input.layout is not strided:
+        return _of_entries("mean", _combine_input_and_mask("mean", input, mask), dim, keepdim, dtype, mask)
     inside = None if mask is None else _input_mask(input, mask=mask)
     total = _sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside)
     return total / _count(input, dim, keepdim, inside)
@@ -61,7 +63,7 @@ def _variance(input: Any, dim: Any, less: float, keepdim: Any, dtype: Any, mask:
     floating = input.dtype.is_floating_point or input.dtype.is_complex
     dtype = (input.dtype if floating else dtypes.float32) if dtype is None else dtype
     inner = dtype if dtype.is_floating_point or dtype.is_complex else dtypes.float32
-    strided_only(input)
+    strided_only("std/var", input)
     inside = None if mask is None else _input_mask(input, mask=mask)
     count = _count(input, dim, True, inside)
     middle = _sum(input, dim, keepdim=True, dtype=dtype, mask=inside) / count

@@ -9,9 +9,10 @@ from textwrap import indent
 from typing import Any, Protocol
 
 from ..base import dtypes
-from ..base.errors import NotYet
+from ..base.formats import strided
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
+from . import sparse
 from .tensors import is_masked_tensor, with_filled_gaps
 
 _LOWEST = ("amax", "argmax", "logaddexp", "logsumexp")
@@ -57,24 +58,18 @@ def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | Non
 
 
 def _input_mask(input: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """The mask in the shape of the input, of booleans."""
+    """The mask in the shape and the layout of the input, of booleans."""
     mask = kwargs.get("mask")
     if mask is None:
         raise ValueError("_input_mask requires explicit mask")
-    strided_only(input, mask)
-    if mask.shape != input.shape:
-        if mask.ndim > input.ndim:
-            raise IndexError(
-                "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
-            )
-        mask = mask.clone().broadcast_to(input.shape)
-    return mask.to(dtypes.bool_)
+    return sparse.as_input(mask, input)
 
 
-def strided_only(*tensors: Any) -> None:
-    """Refuse sparse tensors, which PyTorch reduces over their entries."""
-    if any(t.is_sparse for t in tensors):
-        raise NotYet("masked: rushlight reduces strided tensors only. Call to_dense() first.")
+def strided_only(name: str, x: Any) -> Any:
+    """Refuse sparse tensors where PyTorch does."""
+    if x.layout is not strided:
+        raise ValueError(f"masked {name} expects strided tensor (got {x.layout} tensor)")
+    return x
 
 
 def _combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Tensor:
@@ -82,11 +77,10 @@ def _combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Tenso
     name = op if isinstance(op, str) else op.__name__
     if is_masked_tensor(input):
         return with_filled_gaps(input, _reduction_identity(name, input.get_data(), *args))
-    strided_only(input)
     if mask is None:
         return input
     inside = _input_mask(input, mask=mask)
-    return NAMESPACES["torch"]["where"](inside, input, _reduction_identity(name, input, *args))
+    return sparse.where(inside, input, _reduction_identity(name, input, *args))
 
 
 def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -157,6 +151,14 @@ def _named(made: Any, body: Any, **about: str) -> Any:
     return made
 
 
+def _of_entries(name: str, x: Any, dim: Any, keepdim: Any, dtype: Any, mask: Any) -> Any:
+    """A reduction of a sparse tensor, where there is one."""
+    if name not in ("sum", "prod", "amax", "amin", "mean"):
+        strided_only(name, x)
+    neutral = _reduction_identity(name, x) if name in ("amax", "amin") else None
+    return sparse.reduced(name, x, _canonical_dim(dim, x.ndim), bool(keepdim), dtype, mask, neutral)
+
+
 def _over_dims(body: Callable[[Tensor, Any, bool], Tensor]) -> _OverDims:
     """A reduction whose result has the input's dtype, from what it does where the mask has put neutral elements."""
     name = body.__name__
@@ -167,6 +169,8 @@ def _over_dims(body: Callable[[Tensor, Any, bool], Tensor]) -> _OverDims:
         if dtype is None:  # integers are added up and multiplied as int64
             dtype = dtypes.int64 if name in ("sum", "prod") and input.dtype in _SMALL else input.dtype
         found = _combine_input_and_mask(name, input, mask)
+        if found.layout is not strided:
+            return _of_entries(name, found, dim, keepdim, dtype, mask)
         found = found.to(dtype) if name in ("sum", "prod") else found
         return body(found, dim, bool(keepdim)).to(dtype)
 
@@ -184,7 +188,8 @@ def _along_one(neutral: str) -> Callable[[Callable[[Tensor, int, Any], Tensor]],
         def along(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
             d = _canonical_dim(dim, input.ndim)[0]
             dtype = input.dtype if dtype is None else dtype
-            return body(_combine_input_and_mask(neutral, input, mask), d, dtype).to(dtype)
+            found = strided_only(body.__name__, _combine_input_and_mask(neutral, input, mask))
+            return body(found, d, dtype).to(dtype)
 
         return _named(along, body, dim="the dimension.", keepdim="")
 
@@ -285,7 +290,7 @@ def median(
     d = _canonical_dim(dim, input.ndim)[0]
     floating = input.dtype.is_floating_point
     input = input if floating else input.to(dtypes.float32)
-    found = _combine_input_and_mask("median", input, mask).nanmedian(d, keepdim).values
+    found = strided_only("median", _combine_input_and_mask("median", input, mask)).nanmedian(d, keepdim).values
     if floating:
         return found
     if found.isnan().any():
@@ -314,7 +319,7 @@ def norm(
         >>> torch.masked.norm(x, 1.0, 1, mask=mask)
         tensor([1., 5.])
     """
-    found = _combine_input_and_mask("norm", input, mask, ord)
+    found = strided_only("norm", _combine_input_and_mask("norm", input, mask, ord))
     dims = _canonical_dim(dim, input.ndim)
     dtype = input.dtype if dtype is None else dtype
     return NAMESPACES["linalg"]["vector_norm"](found, ord, dims, bool(keepdim), dtype=dtype)
@@ -394,7 +399,7 @@ def normalize(
         tensor([[1.0000, 0.0000],
                 [0.6000, 0.4000]])
     """
-    found = _combine_input_and_mask("sum", input, mask)
+    found = strided_only("normalize", _combine_input_and_mask("sum", input, mask))
     dtype = input.dtype if dtype is None else dtype
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return found / NAMESPACES["torch"]["maximum"](length, length.new_full([], eps))
@@ -413,7 +418,10 @@ def logaddexp(
         >>> torch.masked.logaddexp(x, torch.zeros(2), input_mask=mask)
         tensor([1.3133, 0.0000])
     """
-    strided_only(input, other)
+    if input.layout is not strided or other.layout is not strided:
+        raise ValueError(
+            f"masked logaddexp expects strided tensors (got {input.layout} tensor for input, {other.layout} for other)"
+        )
     a = _combine_input_and_mask("logaddexp", input, input_mask)
     b = _combine_input_and_mask("logaddexp", other, other_mask)
     return a.logaddexp(b).to(input.dtype if dtype is None else dtype)
