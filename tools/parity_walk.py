@@ -139,11 +139,11 @@ def grad(c: Call, second: bool = False) -> Any:
     first = c.lib.autograd.grad(outs, wanted, coming, create_graph=second, allow_unused=True)
     if not second:
         return {str(i): numbers(g) for i, g in enumerate(first)}
-    live = [g for g in first if g is not None and g.requires_grad]
+    live = [(g, c.like(g, 7 + i)) for i, g in enumerate(first) if g is not None and g.requires_grad]
     said = {"graph": [g is not None and g.requires_grad for g in first]}
     if live:
-        over = [c.like(g, 7 + i) for i, g in enumerate(live)]
-        found = c.lib.autograd.grad(live, wanted + coming, over, allow_unused=True)
+        derived, over = zip(*live)
+        found = c.lib.autograd.grad(derived, wanted + coming, over, allow_unused=True)
         # A derivative that is zero may as well be none.
         said |= {str(i): numbers(c.lib.zeros_like(t) if g is None else g) for i, (g, t) in enumerate(zip(found, wanted + coming))}  # fmt: skip
     return said

@@ -459,3 +459,37 @@ def test_wishart_against_pytorchs(form: str) -> None:
     rl.manual_seed(0)
     drawn = ours.sample((4000,)).mean(0) - ours.mean
     assert (drawn.abs() < 5 * (ours.variance / 4000).sqrt()).all()
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "batch", "generalised"])
+@pytest.mark.parametrize("largest", [True, False])
+def test_a_few_eigenpairs(kind: str, largest: bool) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (x @ np.swapaxes(x, -1, -2) / 12 + np.eye(12) for x in rng.normal(size=(2, 3, 12, 12)))
+    if kind != "batch":
+        a, b = a[0], b[0]
+    found = []
+    for lib in (torch, rl):
+        A, seen = lib.tensor(a), []
+        B = lib.tensor(b) if kind == "generalised" else None
+        given = A.to_sparse() if kind == "sparse" else A
+        values, vectors = lib.lobpcg(
+            given, 2, B, n=3, largest=largest, tol=1e-10, tracker=lambda w: seen.append(w.ivars["istep"])
+        )  # noqa: B023
+        right = vectors if B is None else B @ vectors
+        np.testing.assert_allclose(A @ vectors, right * values.unsqueeze(-2), atol=1e-7)
+        assert seen[0] == 1 and values.shape == a.shape[:-2] + (2,)
+        found.append(values)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def test_gradients_of_a_few_eigenpairs() -> None:
+    a, found = np.random.default_rng(4).normal(size=(9, 9)), []
+    for lib in (torch, rl):
+        A = lib.tensor(a @ a.T, requires_grad=True)
+        values, vectors = lib.lobpcg(A, 2, tol=1e-13)
+        ((vectors**4).sum() + values.square().sum()).backward()
+        found.append(A.grad)
+        with pytest.raises(ValueError, match="is smaller than 3 x"):
+            lib.lobpcg(A, 4)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-6)

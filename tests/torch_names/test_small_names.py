@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import io
+import pickle
 import warnings
 from typing import Any
 
@@ -136,3 +139,48 @@ def test_broadcast_shapes(shapes: tuple) -> None:
         except (RuntimeError, ValueError) as e:
             told.append((type(e), str(e)))
     assert told[0] == told[1]
+
+
+REFUSED = {
+    "save": lambda lib: lib.save(lib.ones(2), io.BytesIO(), protocol=2),
+    "load": lambda lib: lib.load(io.BytesIO(), pickle_module=pickle, weights_only=True),
+    "jvp": lambda lib: lib.func.jvp(lambda x: lib.ones(2), (lib.ones(2),), (lib.ones(2),), strict=True),
+    "stance": lambda lib: lib.compiler.set_stance("force_eager", force_backend="eager"),
+    "flags": lambda lib: lib.backends.cudnn.flags(unknown=True).__enter__(),
+    "from_file": lambda lib: lib.from_file("none", pin_memory=True, size=1),
+    "timer": lambda lib: importlib.import_module(f"{lib.__name__}.utils.benchmark").Timer(global_setup="x"),
+    "region": lambda lib: lib.compiler.nested_compile_region(None, unknown=1),
+    "parallel": lambda lib: lib.nn.parallel.parallel_apply([lib.nn.ReLU()], [lib.ones(1)], devices=[0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_arguments_that_are_refused(name: str) -> None:
+    theirs, ours = (outcome(REFUSED[name], lib) for lib in LIBS)
+    assert theirs == ours and isinstance(ours, str)
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_arguments_of_a_call_by_its_signature(only: bool) -> None:
+    def f(a: int, b: int = 2, *, c: int = 3) -> None: ...
+
+    said = []
+    for lib in ("torch", "rushlight"):
+        schemas = importlib.import_module(f"{lib}.fx.operator_schemas")
+        said.append(tuple(schemas.normalize_function(f, (1,), {"c": 5}, normalize_to_only_use_kwargs=only)))
+    assert said[0] == said[1]
+
+
+def test_a_node_that_draws_stays_in_its_graph() -> None:
+    counts = []
+    for lib in LIBS:
+
+        class Net(lib.nn.Module):  # type: ignore[name-defined]
+            def forward(self, x: Any) -> Any:
+                lib.rand_like(x)  # noqa: B023
+                return x + 1
+
+        traced = importlib.import_module(f"{lib.__name__}.fx").symbolic_trace(Net())
+        traced.graph.eliminate_dead_code()
+        counts.append(len(traced.graph.nodes))
+    assert counts[0] == counts[1] == 4

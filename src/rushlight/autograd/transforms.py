@@ -209,7 +209,7 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
     Args:
         func: takes tensors, returns a tensor or a structure of tensors.
         primals, tangents: tuples of the same structure.
-        strict: accepted and not needed.
+        strict: refuse outputs that do not depend on the inputs.
         has_aux: `func` returns `(output, aux)`; then aux is a third result.
 
     Raises:
@@ -234,6 +234,11 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
         out, aux = _with_aux(func(*inputs.args), has_aux)
         outputs, spec = tree_flatten(out)
         _tensors_only("jvp", outputs)
+        if strict and not all(o.requires_grad for o in outputs):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
+                "This is not allowed with strict=True."
+            )
         products = pushed(inputs.leaves, outputs, directions)
     tangent = tree_unflatten(inputs.plain(products), spec)
     result = tree_unflatten(inputs.plain(outputs), spec)

@@ -46,6 +46,13 @@ class NotYet(NotImplementedError):
     """A name PyTorch has and rushlight does not have yet."""
 
 
+def only(call: str, given: Iterable[str], known: str) -> None:
+    """Refuse keywords that are not among those of PyTorch's that change nothing here."""
+    for name in given:
+        if name not in known.split():
+            raise TypeError(f"{call}() got an unexpected keyword argument '{name}'")
+
+
 def no_gpu_message(reason: str) -> str:
     return (
         f"Torch not compiled with CUDA enabled: there is no usable NVIDIA GPU, {reason} "

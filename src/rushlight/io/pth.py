@@ -20,6 +20,7 @@ import numpy as np
 
 from ..base import dtypes
 from ..base.device import device
+from ..base.errors import only
 from ..base.formats import memory_format
 from ..base.spelling import is_torch, ours
 from ..core.tensor import Tensor, wrap
@@ -297,7 +298,8 @@ def save(
     Args:
         obj: what to write.
         f: a path, or a binary file that is open for writing.
-        pickle_module, pickle_protocol, options: accepted and not needed.
+        pickle_module, pickle_protocol: how PyTorch writes; what is read is the same.
+        options: those of PyTorch whose names begin with an underscore, which change nothing.
 
     Raises:
         TypeError: if `obj` holds something that files cannot hold.
@@ -310,6 +312,7 @@ def save(
         >>> torch.load(file)
         {'step': 3, 'w': tensor([1., 1.])}
     """
+    only("save", options, "_use_new_zipfile_serialization _disable_byteorder_record")
     if isinstance(f, (str, os.PathLike)):
         stem = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with atomic_write(f) as target:
@@ -367,7 +370,8 @@ def load(
     Args:
         f: a path, or a binary file that is open for reading.
         map_location: where tensors go: a device, a dict of device names, or a function.
-        pickle_module, mmap, options: accepted and not needed.
+        pickle_module: whose reader PyTorch takes; ours reads here.
+        mmap, options: hints and arguments of that reader, which change nothing.
         weights_only: False trusts the file.
 
     Raises:
@@ -380,6 +384,9 @@ def load(
         ...     list(torch.load(folder + "/net.pth"))
         ['weight', 'bias']
     """
+    only("load", options, "encoding errors fix_imports buffers")
+    if pickle_module is not None and weights_only:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     place = Placer(map_location)
     kind = TrustingReader if weights_only is False else SafeReader
     if isinstance(f, (str, os.PathLike)):

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .base.errors import only
 from .capture.compiled import compile, reset_all
 from .capture.record.recorder import complain_now, is_recording
 from .runtime.thread import here
@@ -112,7 +113,8 @@ class set_stance:  # noqa: N801 - a function, context manager and decorator, as 
     Args:
         stance: "default"; "force_eager" runs the function itself; "eager_on_recompile" runs it where there is no program
             yet; "fail_on_recompile" raises there.
-        skip_guard_eval_unsafe, force_backend: accepted and not needed.
+        skip_guard_eval_unsafe: a hint about speed.
+        force_backend: only of the default; there is one backend.
 
     Raises:
         RuntimeError: if `stance` is not known.
@@ -129,6 +131,8 @@ class set_stance:  # noqa: N801 - a function, context manager and decorator, as 
     ) -> None:
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}': one of {list(_STANCES)}")
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("non-default stance cannot have force_backend set")
         self.before = _swap(stance)
         self.stance = stance
 
@@ -212,6 +216,7 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
         >>> torch.compiler.nested_compile_region(torch.relu) is torch.relu
         True
     """
+    only("nested_compile_region", options, "options max_reuse_entries reuse_hash_fn")
     return (lambda f: f) if fn is None else fn
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...base.errors import only
 from ...base.trees import tree_leaves
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
@@ -46,7 +47,7 @@ class DistributedDataParallel(Module, Joinable):
         static_graph: every pass uses the same parameters.
         mixed_precision: not supported; use autocast.
         device_mesh: in place of `process_group`.
-        options: settings of newer versions; not used.
+        options: settings of newer versions about speed.
 
     Attributes:
         module: the model.
@@ -85,6 +86,11 @@ class DistributedDataParallel(Module, Joinable):
         **options: Any,
     ) -> None:
         super().__init__()
+        only(
+            "DistributedDataParallel",
+            options,
+            "skip_all_reduce_unused_params bucket_cap_mb_list batched_grad_copy forward_sync_buffers",
+        )
         Joinable.__init__(self)
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")

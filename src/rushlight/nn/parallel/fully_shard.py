@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...base.errors import NotYet
 from ...base.trees import tree_leaves, tree_map
 from ...core.gradients.tape import numbers
 from ...core.modes import no_grad
@@ -272,7 +273,7 @@ def fully_shard(
     mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
     offload_policy: OffloadPolicy = OffloadPolicy(),
     ignored_params: Any = None,
-    **options: Any,
+    dp_mesh_dims: Any = None,
 ) -> Any:
     """Spread a module's parameters over the ranks, except those of parts that are sharded already.
 
@@ -289,7 +290,7 @@ def fully_shard(
         mp_policy: dtypes, a `MixedPrecisionPolicy`.
         offload_policy: `CPUOffloadPolicy()` keeps shards, gradients and the optimiser's work on the host.
         ignored_params: parameters that every rank keeps whole.
-        options: accepted and not needed.
+        dp_mesh_dims: only None; of a mesh of two dimensions the first is copied, the second cut.
 
     Raises:
         ValueError: if the mesh has more than two dimensions, or a parameter has none.
@@ -305,6 +306,8 @@ def fully_shard(
         torch.Size([4, 1])
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    if dp_mesh_dims is not None:
+        raise NotYet("fully_shard: dp_mesh_dims; give the mesh of the data-parallel dimensions")
     mesh = mesh or init_device_mesh(default_device(), (group_of().size(),))
     offload = isinstance(offload_policy, CPUOffloadPolicy)
     layout = Layout(mesh, offload, getattr(offload_policy, "pin_memory", False))

@@ -65,7 +65,7 @@ def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> lis
     Args:
         network: the module.
         devices: one device.
-        detach: accepted, and not used.
+        detach: only False: there is no copy whose parameters could be cut off.
 
     Raises:
         NotImplementedError: if several devices are given.
@@ -75,6 +75,8 @@ def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> lis
         [ReLU()]
     """
     _one(devices, "replicate")
+    if detach:
+        raise NotImplementedError("replicate(detach=True): with one device there is no copy; use copy.deepcopy")
     return [network]
 
 
@@ -87,14 +89,14 @@ def parallel_apply(
         modules: the modules.
         inputs: for each a tuple of arguments, or one argument.
         kwargs_tup: for each a dict of keyword arguments.
-        devices: accepted, and not used.
+        devices: one for each module; modules stay where they are.
 
     Example:
         >>> nn.parallel.parallel_apply([nn.ReLU(), nn.Tanh()], [torch.tensor([-1.0])] * 2)
         [tensor([0.]), tensor([-0.7616])]
     """
     named = kwargs_tup or [{}] * len(modules)
-    if not len(modules) == len(inputs) == len(named):
+    if not len(modules) == len(inputs) == len(named) == len(devices or modules):
         raise AssertionError("The number of modules is not equal to the number of inputs")
     calls = zip(modules, inputs, named)
     return [m(*(x if isinstance(x, (list, tuple)) else (x,)), **kw) for m, x, kw in calls]

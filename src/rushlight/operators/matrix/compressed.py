@@ -226,6 +226,8 @@ def sparse_compressed_tensor(
         size = (compressed.numel() - 1, top)
         size = (*(size if layout is sparse_csr else size[::-1]), *v.shape[1:])
     _check(compressed, plain, v, size, layout)
+    if pin_memory:
+        compressed, plain, v = compressed.pin_memory(), plain.pin_memory(), v.pin_memory()
     made = CompressedTensor(compressed, plain, v, size, layout)
     return made.requires_grad_() if requires_grad else made  # type: ignore[return-value]
 

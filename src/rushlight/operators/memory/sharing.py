@@ -19,6 +19,7 @@ import numpy as np
 
 from ...base import shared_blocks
 from ...base.dtypes import dtype, from_np, get_default_dtype
+from ...base.formats import strided
 from ...base.shared_blocks import Block, mapped
 from ...core.exposed import exposed
 from ...core.memory import data_pointer, in_memory_order, root_array
@@ -125,6 +126,9 @@ def from_file(
     if not isinstance(filename, str):  # open() would take a number for a descriptor, and close it
         raise TypeError(f"from_file(): argument 'filename' (position 1) must be str, not {type(filename).__name__}")
     kind = get_default_dtype() if dtype is None else dtype
+    if pin_memory or (layout is not None and layout is not strided):
+        what = "be pinned" if pin_memory else f"have the layout {layout}"
+        raise RuntimeError(f"tensors constructed from a file cannot {what}")
     if device is not None and str(device) != "cpu":
         raise RuntimeError(f"from_file(): only tensors on the CPU lie in files, not on {device}")
     wanted = size * kind.itemsize

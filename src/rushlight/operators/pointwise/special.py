@@ -212,9 +212,10 @@ for _name, _fn in (("igamma", gammainc), ("igammac", gammaincc)):
 # -- Bessel functions ---------------------------------------------------------------------------
 
 
-def _near_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
-    """The limit where `x` is so small that the quotient says nothing, and, as in PyTorch, where it is NaN."""
-    return value.masked_fill(~(x.abs() > finfo(x.dtype).eps), limit)
+def _near_zero(value: Any, x: Tensor, limit: float) -> Tensor:
+    """`value(x)`, or the limit where `x` is so small that its quotient says nothing, and, as in PyTorch, where it is NaN."""
+    near = ~(x.abs() > finfo(x.dtype).eps)
+    return value(x.masked_fill(near, 1.0)).masked_fill(near, limit)
 
 
 i0 = _special(
@@ -234,12 +235,12 @@ i1: Any = _special(
     "i1", "i1", "The modified Bessel function of the first kind of order 1.",
     point=Point("x", "nan if isinf(x) else bessel_i1(x)"),
     example=("torch.special.i1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.5652])"),
-    dx=lambda g, x, out: g * _near_zero(i0.op(x) - out / x, x, 0.5),
+    dx=lambda g, x, out: g * _near_zero(lambda x: i0.op(x) - out / x, x, 0.5),
 )  # fmt: skip
 i1e: Any = _special(
     "i1e", "i1e", "`exp(-|input|) * i1(input)`, which does not overflow.",
     example=("torch.special.i1e(torch.tensor([0.0, 100.0]))", "tensor([0.0000, 0.0397])"),
-    dx=lambda g, x, out: g * _near_zero(i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
+    dx=lambda g, x, out: g * _near_zero(lambda x: i0e.op(x) - out * (x.sgn() + 1 / x), x, 0.5),
 )  # fmt: skip
 
 

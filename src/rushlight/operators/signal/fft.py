@@ -13,6 +13,7 @@ from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
 from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, get_default_dtype, title
+from ...base.formats import strided
 from ...base.shapes import check_size, whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into, into_same, public, row_major
@@ -27,6 +28,11 @@ def _made(values: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out:
         made = made.to(get_default_device() if device is None else device)
     made = into(out, made)
     return made.requires_grad_() if requires_grad else made
+
+
+def _dense(name: str, layout: Any) -> None:
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"{name}: layout={layout}; frequencies are strided")
 
 
 def _spacing(name: str, d: Any) -> Any:
@@ -48,6 +54,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
         >>> torch.fft.fftfreq(4, 0.5)
         tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
+    _dense("fftfreq", layout)
     check_size((whole(n, "n"),), 8)
     found = np.fft.fftfreq(n, _spacing("fft_fftfreq", d)) if n else np.empty(0)
     return _made(found, dtype, device, requires_grad, out)
@@ -57,6 +64,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """As `fftfreq`: the frequencies of the points that `rfft` returns."""
+    _dense("rfftfreq", layout)
     check_size((whole(n, "n") // 2 + 1,), 8)
     found = np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)) if n else np.full(1, np.nan)
     return _made(found, dtype, device, requires_grad, out)

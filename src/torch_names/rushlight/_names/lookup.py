@@ -41,7 +41,7 @@ LATE = {
     "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions", "segment_reduce": "_inner_functions",
     "_segment_reduce": "_inner_functions",
     "fake_quantize_per_channel_affine": "_fake_quantize", "fake_quantize_per_tensor_affine": "_fake_quantize",
-    "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
+    "lobpcg": "_lobpcg", "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
     "ScriptFunction": "jit", "ScriptObject": "_script_object", "DisableTorchFunctionSubclass": "overrides", "cond": "_control_flow", "while_loop": "_control_flow",
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",

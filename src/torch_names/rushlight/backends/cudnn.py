@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..base.config import settings
+from ..base.errors import only
 from ._switch import install, setting
 
 
@@ -37,6 +38,7 @@ def flags(
     **kwargs: Any,
 ) -> Iterator[None]:
     """Set the switches inside a block."""
+    only("flags", kwargs, "fp32_precision depthwise_kernel")
     wanted = {"cudnn_enabled": enabled, "cudnn_benchmark": benchmark,
               "cudnn_deterministic": deterministic, "cudnn_allow_tf32": allow_tf32}  # fmt: skip
     before = {name: getattr(settings, name) for name in wanted}

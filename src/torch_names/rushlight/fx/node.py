@@ -7,8 +7,10 @@ import inspect
 import operator
 import types
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.public import NAMESPACES
 from ..overrides import resolve_name
 from .immutable_collections import immutable_dict, immutable_list
 
@@ -31,6 +33,13 @@ class ArgsKwargsPair(NamedTuple):
 
 
 _impure: set[Any] = {setattr, operator.setitem}
+# They draw: what is drawn behind them depends on it.
+_RANDOM = "rand randn randint randperm rand_like randn_like randint_like normal poisson bernoulli multinomial"
+
+
+@cache
+def _random() -> frozenset:
+    return frozenset(NAMESPACES["torch"][name] for name in _RANDOM.split())
 
 
 def has_side_effect(fn: Callable) -> Callable:
@@ -260,14 +269,16 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return self.target in _impure
+            if self.target in _impure or self.target in _random():
+                return True
+            return impure_random and bool(getattr(self.target, "_nondeterministic_seeded", False))
         if self.op == "call_method":
             bare = self.target.strip("_")
             if self.target.endswith("__"):
                 return bare == "setitem" or (f"i{bare[1:]}" == bare and bare != "invert")
             return self.target.endswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
-            return bool(getattr(self.graph.owning_module.get_submodule(self.target), "is_impure", False))
+            return bool(getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False))
         return False
 
     def _pretty_print_target(self, target: Callable[..., Any] | str) -> str:

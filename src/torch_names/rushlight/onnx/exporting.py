@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from ..base.errors import only
 from ..capture.program.functional import Functional
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
@@ -16,6 +17,13 @@ from .sizes import Symbols
 
 DEFAULT_OPSET = 18
 OLDEST = 13
+
+
+# What PyTorch's export takes besides: about its own way, its reports and its older files.
+_CHANGE_NOTHING = (
+    "report optimize profile dump_exported_program artifacts_dir fallback dynamo do_constant_folding keep_initializers_as_inputs "
+    "custom_opsets custom_translation_table export_modules_as_functions autograd_inlining operator_export_type"
+)
 
 
 def export(
@@ -41,6 +49,7 @@ def export(
     from .build import Builder
     from .program import ONNXProgram
 
+    only("export", ignored, _CHANGE_NOTHING)
     opset = _opset(opset_version)
     if not export_params:
         raise OnnxExporterError("export_params=False: a file without weights is not written; leave it out")

@@ -6,6 +6,7 @@ import os
 import tempfile
 from typing import Any
 
+from ..base.errors import only
 from .errors import OnnxExporterError
 
 # Protobuf's limit is 2 GiB; larger weights go into a file beside.
@@ -41,6 +42,9 @@ class ONNXProgram:
         """Write the file, whole or not at all; weights of more than 1 GiB lie in FILE.data."""
         from ..io import atomic_write
 
+        only("save", ignored, "include_initializers keep_initializers_as_inputs")
+        if not ignored.get("include_initializers", True):
+            raise OnnxExporterError("include_initializers=False: a file without weights is not written; leave it out")
         if hasattr(destination, "write"):
             self._refuse_large("an open file")
             destination.write(self.model_proto.SerializeToString())

@@ -148,6 +148,8 @@ class Timer:
     ) -> None:
         if str(language).lower() not in ("python", "py", "language.python"):
             raise NotImplementedError(f"benchmark.Timer: language {language}; only Python is timed")
+        if global_setup:
+            raise ValueError(f"global_setup is C++ only, got `{global_setup}`. Most likely you meant `setup`.")
         self._title = ": ".join(t for t in (label or stmt, sub_label, description) if t)
         self._names = (label or stmt, sub_label or stmt, description or "", num_threads)
         self._num_threads = num_threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -141,6 +142,8 @@ class FlopCounterMode(TorchDispatchMode):
         self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: dict | None = None
     ) -> None:
         super().__init__()
+        if mods is not None:
+            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.display, self.depth = display, depth
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         own = (custom_mapping or {}).items()

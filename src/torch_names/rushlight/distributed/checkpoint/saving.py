@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from ...base.errors import only
 from ...core.tensor import Tensor
 from ...futures import Future
 from ...io import pth
-from ...io.sharded import CheckpointReader, Piece, file_name, merge, publish, write_pieces
+from ...io.sharded import TABLE, CheckpointReader, Piece, file_name, merge, publish, write_pieces
 from ..groups import group_of, world_or_none
 from ..objects import all_gather_object, broadcast_object_list
 from ..tensor._utils import compute_local_shape_and_global_offset
@@ -35,7 +36,7 @@ class FileSystemWriter:
 
     Args:
         path: the folder.
-        options: accepted and not needed.
+        options: PyTorch's; `overwrite=False` refuses a folder that holds a checkpoint, the others say how files are written.
 
     Example:
         >>> checkpoint.FileSystemWriter("step-100").path
@@ -43,7 +44,9 @@ class FileSystemWriter:
     """
 
     def __init__(self, path: Any, **options: Any) -> None:
-        self.path = os.fspath(path)
+        only(type(self).__name__, options, "single_file_per_rank sync_files thread_count per_thread_copy_ahead overwrite "
+             "cache_staged_state_dict serialization_format")  # fmt: skip
+        self.path, self._overwrite = os.fspath(path), options.get("overwrite", True)
 
 
 class FileSystemReader(FileSystemWriter):
@@ -51,12 +54,18 @@ class FileSystemReader(FileSystemWriter):
 
     Args:
         path: the folder.
-        options: accepted and not needed.
+        options: as for `FileSystemWriter`.
 
     Example:
         >>> checkpoint.FileSystemReader("step-100").path
         'step-100'
     """
+
+
+def _own(planner: Any, kind: type) -> None:
+    """Refuse plans of others: each rank writes its parts, and reads what it asks for."""
+    if planner is not None and type(planner) is not kind:
+        raise NotImplementedError(f"planner of {type(planner).__name__}: checkpoints are planned by {kind.__name__}")
 
 
 def _path(checkpoint_id: Any, storage: Any) -> str:
@@ -147,7 +156,7 @@ def save(
         state_dict: nested dicts and lists of tensors and other values; a `DTensor` is written by the ranks that have it.
         checkpoint_id: the folder; or
         storage_writer: a `FileSystemWriter`.
-        planner: accepted and not needed.
+        planner: a `DefaultSavePlanner`.
         process_group: the ranks that write; all if not given.
         no_dist: write from this process alone.
 
@@ -164,7 +173,10 @@ def save(
         >>> found
         {'w': tensor([1., 1.]), 'step': 3}
     """
+    _own(planner, DefaultSavePlanner)
     final = _path(checkpoint_id, storage_writer)
+    if not getattr(storage_writer, "_overwrite", True) and os.path.exists(os.path.join(final, TABLE)):
+        raise RuntimeError(f"Checkpoint already exists in {final}, and overwrite=False.")
     group = _ranks(process_group, no_dist)
     rank, size = (0, 1) if group is None else (group.rank(), group.size())
     key = [os.urandom(6).hex()]
@@ -244,7 +256,7 @@ def load(
         checkpoint_id: the folder; or
         storage_reader: a `FileSystemReader`.
         planner: a `DefaultLoadPlanner`, which may allow that something is missing.
-        process_group, no_dist: accepted and not needed.
+        process_group, no_dist: the ranks that read; each reads for itself.
 
     Raises:
         RuntimeError: if the folder has no complete checkpoint, or a name is missing.
@@ -260,6 +272,7 @@ def load(
         >>> torch.equal(found["net"]["weight"], net.weight)
         True
     """
+    _own(planner, DefaultLoadPlanner)
     reader = CheckpointReader(_path(checkpoint_id, storage_reader))
     _load_into(state_dict, "", reader, bool(getattr(planner, "allow_partial_load", False)))
 
@@ -329,7 +342,7 @@ class DefaultLoadPlanner:
     """How a checkpoint is read.
 
     Args:
-        flatten_state_dict, flatten_sharded_tensors: accepted and not needed.
+        flatten_state_dict, flatten_sharded_tensors: how PyTorch names what it reads; any way is read.
         allow_partial_load: leave what the checkpoint does not have as it is, instead of an error.
 
     Example:

@@ -91,10 +91,14 @@ def image(tag: str, png: bytes, height: int, width: int, channels: int) -> bytes
     return message(1, message(1, tag) + message(4, body))
 
 
-def histogram(tag: str, values: np.ndarray, bins: Any) -> bytes:
+def histogram(tag: str, values: np.ndarray, bins: Any, most: int | None = None) -> bytes:
     """A summary with the distribution of `values`."""
     values = values.astype(np.float64).ravel()
     counts, limits = np.histogram(values, bins="auto" if bins == "auto" else bins)
+    if most is not None and len(counts) > most:  # so many at a time are one
+        step = len(counts) // most
+        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+        limits = np.append(limits[:-1:step], limits[-1])
     body = double(1, values.min()) + double(2, values.max()) + double(3, values.size)
     body += double(4, values.sum()) + double(5, float(values @ values))
     body += doubles(6, limits[1:]) + doubles(7, counts)
@@ -121,13 +125,16 @@ def event(step: int, wall_time: float, summary: bytes) -> bytes:
 class EventFile:
     """An append-only file of events."""
 
-    def __init__(self, folder: str, suffix: str = "") -> None:
+    def __init__(self, folder: str, suffix: str = "", purge_step: int | None = None) -> None:
         os.makedirs(folder, exist_ok=True)
         now = time.time()
         name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}.{_next()}{suffix}"
         self.path = os.path.join(folder, name)
         self.file = open(self.path, "wb")  # noqa: SIM115 - closed by close()
-        self.file.write(record(double(1, now) + message(3, "brain.Event:2")))
+        first = double(1, now) + (b"" if purge_step is None else integer(2, purge_step))
+        self.file.write(record(first + message(3, "brain.Event:2")))
+        if purge_step is not None:  # a session begins there: what older files say of later steps is hidden
+            self.file.write(record(first + message(7, integer(1, 1))))
         self.file.flush()
 
     def add(self, step: int | None, summary: bytes, wall_time: float | None = None) -> None:

@@ -77,9 +77,9 @@ def pr_counts(labels: np.ndarray, predictions: np.ndarray, thresholds: int, weig
     return np.stack([tp, fp, tn, fn, precision, recall])
 
 
-def pr_curve(tag: str, rows: np.ndarray) -> bytes:
+def pr_curve(tag: str, rows: np.ndarray, thresholds: int) -> bytes:
     """The curve of `pr_counts`."""
-    return summary(tag, "pr_curves", integer(2, rows.shape[1]), tensor_of(rows))
+    return summary(tag, "pr_curves", integer(2, thresholds), tensor_of(rows))
 
 
 # -- charts of one's own ---------------------------------------------------------------------------

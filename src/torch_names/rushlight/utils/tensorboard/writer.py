@@ -93,7 +93,7 @@ class SummaryWriter:
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
         self.log_dir = os.fspath(log_dir)
         self.suffix = filename_suffix
-        self.file = events.EventFile(self.log_dir, filename_suffix)
+        self.file = events.EventFile(self.log_dir, filename_suffix, purge_step)
         self.others: dict[str, events.EventFile] = {}
         self.projected: dict[str, str] = {}  # entries of projector_config.pbtxt, by folder
 
@@ -132,7 +132,7 @@ class SummaryWriter:
         if a.size == 0:
             raise ValueError("The input has no element.")
         edges = 64 if bins in ("auto", "tensorflow", "fd") else bins
-        self.file.add(global_step, events.histogram(tag, a, edges), walltime)
+        self.file.add(global_step, events.histogram(tag, a, edges, max_bins), walltime)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
@@ -197,7 +197,7 @@ class SummaryWriter:
         count = min(num_thresholds, 127)  # what TensorBoard draws
         weights = None if weights is None else _array(weights).ravel()
         rows = plugins.pr_counts(_array(labels), _array(predictions), count, weights)
-        self.file.add(global_step, plugins.pr_curve(tag, rows), walltime)
+        self.file.add(global_step, plugins.pr_curve(tag, rows, rows.shape[1]), walltime)
 
     def add_pr_curve_raw(
         self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
@@ -207,7 +207,9 @@ class SummaryWriter:
         """The same, of counts that are known."""
         rows = [true_positive_counts, false_positive_counts, true_negative_counts]
         rows += [false_negative_counts, precision, recall]
-        self.file.add(global_step, plugins.pr_curve(tag, np.stack([*map(_array, rows)])), walltime)
+        self.file.add(
+            global_step, plugins.pr_curve(tag, np.stack([*map(_array, rows)]), min(num_thresholds, 127)), walltime
+        )
 
     def add_custom_scalars(self, layout: dict[str, dict[str, list]]) -> None:
         """Which curves are drawn together: {category: {chart: ["Multiline" or "Margin", tags]}}."""
