@@ -101,3 +101,15 @@ def test_cross_entropy_of_no_samples_or_no_classes(shapes: tuple, reduction: str
         except Exception as error:
             results.append([error])
     assert edges.difference(*results, 1e-6) is None
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add", "sum", "mean", "amax", "prod"])
+def test_nothing_scattered_stays_on_the_graph(name: str) -> None:
+    found = []
+    for lib in (torch, rl):
+        x, src, index = lib.ones(2), lib.ones(0, requires_grad=True), lib.zeros(0, dtype=lib.int64)
+        plain = name.startswith("scatter")
+        y = getattr(x, name)(0, index, src) if plain else x.scatter_reduce(0, index, src, name)
+        y.sum().backward()
+        found.append((y.tolist(), src.grad.shape))
+    assert found[0] == found[1]

@@ -150,6 +150,8 @@ REFUSED = {
     "from_file": lambda lib: lib.from_file("none", pin_memory=True, size=1),
     "timer": lambda lib: importlib.import_module(f"{lib.__name__}.utils.benchmark").Timer(global_setup="x"),
     "region": lambda lib: lib.compiler.nested_compile_region(None, unknown=1),
+    "script": lambda lib: lib.jit.script(lib.nn.LazyLinear(2)),
+    "share": lambda lib: lib.nn.LazyLinear(2).share_memory(),
     "parallel": lambda lib: lib.nn.parallel.parallel_apply([lib.nn.ReLU()], [lib.ones(1)], devices=[0, 1]),
 }
 

@@ -286,6 +286,9 @@ class MapsTensors(Members):
             >>> nn.Linear(2, 2).share_memory().weight.is_shared()
             True
         """
+        for t in (*self.parameters(), *self.buffers()):
+            if is_lazy(t):
+                t.share_memory_()  # which says that there is no memory yet
         return self._apply(lambda t: t.share_memory_())
 
 

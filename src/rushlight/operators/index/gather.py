@@ -275,7 +275,7 @@ def scatter(
     dim = check_scatter(input, dim, index, source)
     if reduce is not None:
         return into_same(out, _scatter_reducing(input, dim, index, source, reduce))
-    if not index._a.size:
+    if not index._a.size and not getattr(source, "requires_grad", False):
         return into_same(out, input.clone())
     if not isinstance(source, Tensor):
         from ..memory.copies import fitting
@@ -310,7 +310,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
         tensor([2., 0., 1.])
     """
     dim = check_scatter(input, dim, index, src)
-    if not index._a.size:
+    if not index._a.size and not src.requires_grad:
         return into_same(out, input.clone())
     if has_number(input, index, src):
         done = _scatter_add(*as_vectors(input, index, src), dim=0)

@@ -140,7 +140,7 @@ def scatter_reduce(
     dim = check_scatter(input, dim, index, src)
     if reduce == "mean" and input._a.dtype.kind == "b":
         raise unsupported("scatter_gather_tensor_cpu_reduce_mean", input.dtype)
-    if not index._a.size:
+    if not index._a.size and not src.requires_grad:
         return into_same(out, input.clone())
     if has_number(input, index, src):
         flat = as_vectors(input, index, src)

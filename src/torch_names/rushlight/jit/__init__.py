@@ -13,6 +13,7 @@ from ..base.config import settings
 from ..base.refusal import refuser
 from ..futures import Future
 from ..nn.modules.module import Module
+from ..nn.parameter import is_lazy
 from ._scripted import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule, scripted_module
 from .annotations import List as _List  # noqa: F401, UP035 - and `jit.annotations` is the module
 
@@ -118,6 +119,12 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
             stacklevel=2,
         )
     if builtins.isinstance(obj, Module):
+        for kind, held in (("parameters", obj.named_parameters()), ("buffers", obj.named_buffers())):
+            empty = [name for name, t in held if is_lazy(t)]
+            if empty:
+                raise RuntimeError(
+                    f"'{type(obj).__name__}' has uninitialized {kind} {empty[0]}. Did you forget to run a forward pass?"
+                )
         return scripted_module(obj)
     return ScriptFunction(obj) if builtins.isinstance(obj, FunctionType) else obj
 
