@@ -151,8 +151,8 @@ LATE: dict[str, dict[str, str]] = {
      "kernels": "cross",
      "linalg": "cross multi_dot",
      "torch": "bilinear chain_matmul cross ger inner kron outer tensordot"},
-    "matrix.sparse": {"Tensor": "ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced row_indices sparse_dim sparse_mask "
-     "to_dense to_sparse to_sparse_coo values",
+    "matrix.sparse": {"Tensor": "_indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced row_indices "
+     "sparse_dim sparse_mask to_dense to_sparse to_sparse_coo values",
      "torch": "dsmm sparse_coo_tensor spmm"},
     "matrix.sparse_kernels": {"kernels": "sparse_meeting"},
     "memory.interop": {"Tensor": "__array_wrap__ __copy__ __cuda_array_interface__ __deepcopy__ __dlpack__ __dlpack_device__ __reduce_ex__ is_pinned "
