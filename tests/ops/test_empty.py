@@ -113,3 +113,17 @@ def test_nothing_scattered_stays_on_the_graph(name: str) -> None:
         y.sum().backward()
         found.append((y.tolist(), src.grad.shape))
     assert found[0] == found[1]
+
+
+def test_no_elements_have_no_address() -> None:
+    for lib in (torch, rl):
+        x = lib.zeros(3)
+        none = lib.zeros(0, 5)
+        assert (
+            x[:0].data_ptr()
+            == none.data_ptr()
+            == none.view(lib.int32).data_ptr()
+            == none.untyped_storage().data_ptr()
+            == 0
+        )
+        assert x[:0].untyped_storage().data_ptr() == x.data_ptr() != 0

@@ -183,5 +183,6 @@ def test_methods_of_the_class(lib: Any, name: str, layout: str) -> None:
     """`Tensor.to_dense(x)` is `x.to_dense()`."""
     x = lib.tensor(A).to_sparse() if layout == "coo" else lib.tensor(A).to_sparse_csr()
     args = (0, 1) if name == "transpose" else ()
+    assert lib.ones(3).to_sparse().t().shape == (3,) and lib.tensor(2.0).to_sparse().t().shape == ()
     by_class, by_tensor = getattr(lib.Tensor, name)(x, *args), getattr(x, name)(*args)
     assert str(by_class) == str(by_tensor)

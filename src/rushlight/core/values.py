@@ -219,14 +219,14 @@ class TensorFacts:
         return (data_pointer(self._a) - data_pointer(root)) // self._a.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; views of the same place have the same one.
+        """The address of the first element; views of the same place have the same one. Of no elements 0.
 
         Example:
             >>> x = torch.zeros(3)
             >>> x.data_ptr() == x.view(3, 1).data_ptr()
             True
         """
-        return take_address(self._a)
+        return take_address(self._a) if self._a.size else 0
 
     def get_device(self) -> int:
         """The index of the GPU, or -1 on the CPU.

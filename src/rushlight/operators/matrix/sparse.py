@@ -339,7 +339,7 @@ class SparseTensor(Tensor):
                 "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
                 f"{self.sparse_dim()} sparse and {self.dense_dim()} dense dimensions"
             )
-        return self.transpose(0, 1)
+        return self.transpose(0, 1) if self.sparse_dim() == 2 else self
 
     T = property(t)
 

@@ -50,8 +50,8 @@ class UntypedStorage:
         self._root = root
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return take_address(self._root)
+        """The address of the first byte; 0 where there is none."""
+        return take_address(self._root) if self._root.size else 0
 
     def nbytes(self) -> int:
         """How many bytes there are."""
