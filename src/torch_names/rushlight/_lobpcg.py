@@ -151,11 +151,14 @@ def _solved(
         )
     if A.dim() > 2:
         lead = A.shape[:-2]
-        flat = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (A, B, X)]
+        flat: list[Any] = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (A, B, X)]
         pairs = []
         for i in range(flat[0].shape[0]):
             a, b, x = (None if t is None else t[i] for t in flat)
-            told = {**parameters, "ortho_iparams": {**(parameters.get("ortho_iparams") or {}), "batch_index": i}}
+            told: dict[str, Any] = {
+                **parameters,
+                "ortho_iparams": {**(parameters.get("ortho_iparams") or {}), "batch_index": i},
+            }
             pairs.append(_solved(a, k, b, x, n, iK, niter, tol, largest, method, tracker, **told))
         E, V = (_TORCH["stack"](list(found)) for found in zip(*pairs))
         return E.reshape(*lead, k), V.reshape(*lead, m, k)
@@ -214,7 +217,11 @@ def lobpcg(
         tensor([9., 8.])
     """
     args = k, B, X, n, iK, niter, tol, largest, method, tracker
-    options = {"ortho_iparams": ortho_iparams, "ortho_fparams": ortho_fparams, "ortho_bparams": ortho_bparams}
+    options: dict[str, Any] = {
+        "ortho_iparams": ortho_iparams,
+        "ortho_fparams": ortho_fparams,
+        "ortho_bparams": ortho_bparams,
+    }
     if not (A.requires_grad or (B is not None and B.requires_grad)):
         return _solved(A, *args, **options)
     if A.layout.name != "strided" or B is not None:

@@ -24,7 +24,7 @@ class Standing(Tensor):
     Functions are answered by `__torch_function__`; what no table of its class has raises NotImplementedError.
     """
 
-    _values: Tensor
+    _values: Tensor  # type: ignore[assignment]
     is_nested = True
 
     @classmethod
