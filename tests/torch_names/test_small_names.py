@@ -152,7 +152,6 @@ REFUSED = {
     "region": lambda lib: lib.compiler.nested_compile_region(None, unknown=1),
     "script": lambda lib: lib.jit.script(lib.nn.LazyLinear(2)),
     "share": lambda lib: lib.nn.LazyLinear(2).share_memory(),
-    "parallel": lambda lib: lib.nn.parallel.parallel_apply([lib.nn.ReLU()], [lib.ones(1)], devices=[0, 1]),
 }
 
 
