@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 
 import numpy as np
@@ -32,7 +33,7 @@ def gradients(net: nn.Module, x: rl.Tensor, run) -> list:
     return [x.grad.numpy(), *[p.grad.numpy().copy() for p in net.parameters()]]
 
 
-@pytest.mark.parametrize("reentrant", [True, False, None])
+@pytest.mark.parametrize("reentrant", [True, False])
 def test_gradients_are_those_without(reentrant) -> None:
     net, x = block(), rl.randn(3, 4)
     plain = gradients(net, x, lambda n, a: n(a))
@@ -45,10 +46,10 @@ def test_sequential() -> None:
     net, x = block(), rl.randn(3, 4)
     plain = gradients(net, x, lambda n, a: n(a))
     for segments in (1, 2, 3, 4):
-        saved = gradients(net, x, lambda n, a: checkpoint_sequential(n, segments, a))
+        saved = gradients(net, x, lambda n, a: checkpoint_sequential(n, segments, a, use_reentrant=False))
         for a, b in zip(plain, saved):
             np.testing.assert_array_equal(a, b)
-    listed = gradients(net, x, lambda n, a: checkpoint_sequential(list(n), 2, a))
+    listed = gradients(net, x, lambda n, a: checkpoint_sequential(list(n), 2, a, use_reentrant=True))
     np.testing.assert_array_equal(plain[1], listed[1])
     with pytest.raises(ValueError, match="Unexpected keyword arguments: foo"):
         checkpoint_sequential(net, 2, x, foo=1)
@@ -194,7 +195,23 @@ def test_refusals() -> None:
 
 def test_no_grad_computes_only() -> None:
     with rl.no_grad():
-        assert not checkpoint(lambda a: a * 2, rl.ones(2, requires_grad=True)).requires_grad
+        assert not checkpoint(lambda a: a * 2, rl.ones(2, requires_grad=True), use_reentrant=False).requires_grad
+
+
+@pytest.mark.parametrize("options", [{}, {"use_reentrant": True}])
+def test_without_inputs_that_want_gradients_reentrant_parts_give_none(options) -> None:
+    torch = pytest.importorskip("torch")
+
+    def story(lib):
+        x, part = lib.ones(2, 3), lib.nn.Linear(3, 1)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            runs = [lib.utils.checkpoint.checkpoint(part, x, **options)]
+            runs += [lib.utils.checkpoint.checkpoint_sequential([part, lib.nn.Identity()], 2, x, **options)]
+        return [y.requires_grad for y in runs], [(w.category, str(w.message).partition(":")[0]) for w in told]
+
+    assert story(rl)[0] == story(torch)[0] == [False, False]
+    assert [w for w, _ in story(rl)[1]] == [w for w, _ in story(torch)[1]]
 
 
 def test_compiled_steps_draw_once() -> None:

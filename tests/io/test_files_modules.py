@@ -105,9 +105,11 @@ def test_our_objects_come_back() -> None:
     assert rl.equal(data[2][1], x[2] * 2)
     normal = trusting(saved(rl.distributions.Normal(rl.zeros(2), rl.ones(2))))
     assert rl.equal(normal.log_prob(x[:2]), rl.distributions.Normal(rl.zeros(2), rl.ones(2)).log_prob(x[:2]))
-    sparse = rl.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2))
-    assert rl.equal(trusting(saved(sparse)).to_dense(), sparse.to_dense())
-    assert rl.equal(rl.load(saved(sparse)).to_dense(), sparse.to_dense())  # by default too
+    coordinates = rl.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2))
+    for sparse in (coordinates, coordinates.to_sparse_csr(), coordinates.to_sparse_csc()):
+        assert rl.equal(trusting(saved(sparse)).to_dense(), sparse.to_dense())
+        back = rl.load(saved(sparse))  # by default too
+        assert back.layout is sparse.layout and rl.equal(back.to_dense(), sparse.to_dense())
     again = trusting(saved(optimizer()))
     assert again.param_groups[0]["lr"] == 0.25 and len(again.state) == 2
     again.step()

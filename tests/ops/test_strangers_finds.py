@@ -288,3 +288,78 @@ def test_nodes_show_what_was_kept():
         return [*shown, told(lambda: product.grad_fn._saved_nothing)]
 
     same(story)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "complex64"])
+def test_numbers_by_tensors_are_products_with_reciprocals(dtype):
+    def story(lib):
+        x = (lib.arange(1, 1500) * 3).to(getattr(lib, dtype))
+        return [(number / x).to(lib.complex128).numpy().tobytes() for number in (255, 7.5, True, 1)]
+
+    same(story)
+
+
+@pytest.mark.parametrize("way", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("trivial", [True, False])
+def test_where_orthogonal_weights_begin(way, trivial):
+    def story(lib):
+        lib.manual_seed(0)
+        layer = lib.nn.utils.parametrizations.orthogonal(lib.nn.Linear(4, 4), "weight", way, use_trivialization=trivial)
+        return layer.parametrizations.weight.original.tolist()
+
+    np.testing.assert_allclose(story(rl), story(torch), rtol=1e-5)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_what_wishart_draws_takes_from_the_stream(batch):
+    def story(lib):
+        lib.manual_seed(0)
+        with pytest.warns(UserWarning, match="Singular sample detected"):
+            drawn = lib.distributions.Wishart(lib.full(batch, 4.0), lib.eye(3)).rsample((2,))
+        return drawn.flatten().tolist() + lib.rand(1).tolist()
+
+    np.testing.assert_allclose(story(rl), story(torch), rtol=1e-4)
+
+
+def test_a_cyclic_schedules_state_has_pytorchs_names():
+    def story(lib):
+        optimizer = lib.optim.SGD([lib.zeros(1, requires_grad=True)], 0.1)
+        return sorted(lib.optim.lr_scheduler.CyclicLR(optimizer, 0.1, 0.2, cycle_momentum=False).state_dict())
+
+    same(story)
+
+
+def test_inputs_of_a_replaced_pattern_are_different_nodes():
+    def story(lib):
+        traced = lib.fx.symbolic_trace(lambda a: lib.add(a, lib.add(a, a)))
+        lib.fx.replace_pattern(traced, lambda x, w: lib.add(x, w), lambda x, w: lib.mul(x, w))
+        return traced(lib.tensor(3.0)).item()
+
+    same(story)
+
+
+def test_tensors_of_pictures_lie_as_the_picture():
+    image = pytest.importorskip("PIL.Image").new("RGB", (4, 2))
+    functional = rl.vision.transforms.functional
+    x = functional.pil_to_tensor(image)  # torchvision's strides: what is drawn for it comes in this order
+    assert x.stride() == functional.hflip(x).stride() == (1, 12, 3)
+
+
+@pytest.mark.parametrize("kinds", [("float32", "float64"), ("float64", "float32"), ("float32", "float32")])
+def test_sparse_and_dense_factors_have_one_dtype(kinds):
+    def story(lib):
+        mine, theirs = (lib.ones(2, 2, dtype=getattr(lib, kind)) for kind in kinds)
+        return told(lambda: lib.sparse.mm(mine.to_sparse(), theirs)).partition(":")[0]
+
+    same(story)
+
+
+def test_masks_of_later_places_have_the_default_dtype():
+    def story(lib):
+        lib.set_default_dtype(lib.float64)
+        try:
+            return str(lib.nn.Transformer.generate_square_subsequent_mask(2))
+        finally:
+            lib.set_default_dtype(lib.float32)
+
+    same(story)

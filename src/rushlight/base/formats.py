@@ -95,6 +95,7 @@ sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 jagged = layout("jagged")  # of nested tensors
+SPARSE = (sparse_coo, sparse_csr, sparse_csc)
 
 LAYOUTS = (strided, sparse_coo, jagged)
 # Layouts of matrices that are no `Tensor`, and those that libraries compare others with.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -346,8 +347,25 @@ class Wishart(ExponentialFamily):
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self.df[..., None, None] * (v.square() + diagonal[..., :, None] * diagonal[..., None, :])
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws by Bartlett's decomposition: chi-squared numbers beside normal ones."""
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int | None = None) -> Tensor:
+        """Draws by Bartlett's decomposition; as in PyTorch, whose check is the wrong way round, sound draws are drawn anew."""
+        sample = self._bartlett(sample_shape)
+        again = self.support.check(sample)
+        across = [-1 - i for i in range(len(self._batch_shape))]
+        again = again.amax(across) if across else again
+        if again.any():
+            warnings.warn("Singular sample detected.", stacklevel=2)
+            for _ in range(10 if max_try_correction is None else max_try_correction):
+                new = self._bartlett(again[again].shape)
+                sample[again] = new
+                left = ~self.support.check(new)
+                again[again.clone()] = left.amax(across) if across else left
+                if not again.any():
+                    break
+        return sample
+
+    def _bartlett(self, sample_shape: Sequence[int]) -> Tensor:
+        """Chi-squared numbers beside normal ones."""
         n = self._event_shape[-1]
         shape = Size(sample_shape) + self._batch_shape
         steps = arange(n, dtype=self._factor.dtype, device=self._factor.device)

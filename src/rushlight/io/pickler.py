@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.device import device
 from ..base.dtypes import by_name, dtype, from_np
-from ..base.formats import layout, memory_format
+from ..base.formats import SPARSE, layout, memory_format
 from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
@@ -89,7 +89,7 @@ class Pickler(_Base):
         if isinstance(obj, Tensor):
             if obj.is_nested:
                 return nested.described(obj, GlobalName)
-            if obj.is_sparse:
+            if obj.layout in SPARSE:
                 return self._sparse(obj)
             own = is_spread(obj) or _reduces_itself(type(obj))
             return obj.__reduce_ex__(2) if own else self._object(obj)
@@ -140,7 +140,10 @@ class Pickler(_Base):
         return GlobalName("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
 
     def _sparse(self, t: Any) -> Any:
-        data = (t._indices(), t._values(), t.shape, t.is_coalesced())
+        if t.is_sparse:
+            data = (t._indices(), t._values(), t.shape, t.is_coalesced())
+        else:
+            data = (t._compressed, t._plain, t.values(), t.shape)
         return GlobalName("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import dtypes
-from ..base.formats import sparse_coo
+from ..base.formats import SPARSE, sparse_coo
 from ..base.shapes import strided_view
 from ..core.tensor import Tensor, wrap
 from ..operators.create.filled import empty_strided
@@ -164,9 +164,15 @@ def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) 
 
 
 def sparse_tensor(layout: Any, data: Any) -> Any:
-    """A tensor of coordinates and values."""
+    """A tensor of coordinates and values, or a compressed one, whose making checks the indices."""
+    from ..operators.matrix.compressed import sparse_compressed_tensor
     from ..operators.matrix.sparse import sparse_coo_tensor
 
+    if layout in SPARSE[1:]:
+        try:
+            return sparse_compressed_tensor(*data, layout=layout)
+        except (RuntimeError, TypeError, IndexError, NotImplementedError) as error:
+            raise CorruptFileError(f"the file describes a sparse tensor wrongly: {error}") from None
     if layout is not sparse_coo or not isinstance(data, tuple) or len(data) not in (3, 4):
         raise CorruptFileError("the file describes a sparse tensor of an unknown layout")
     indices, values, size = data[:3]

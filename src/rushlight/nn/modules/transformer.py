@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...base import dtypes
 from ...core.tensor import Tensor
 from ...operators.create.filled import full
 from ...runtime.thread import here
@@ -486,7 +485,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(
-        sz: int, device: device | str | int | None = None, dtype: dtype = dtypes.float32
+        sz: int, device: device | str | int | None = None, dtype: dtype | None = None
     ) -> Tensor:
         """Return a mask with which no place looks at a later one: -inf above the diagonal, 0 elsewhere.
 

@@ -112,11 +112,10 @@ class _Orthogonal(Module):
             if not hasattr(self, "base"):
                 return self._untrivialised(q, tall, turned)
             orthogonal = tall if _is_orthogonal(tall) else _make_orthogonal(tall)
-            # With a base, zero is mapped to the base: keep Q as the base and begin at zero.
+            # keep Q as the base and begin at what is mapped to the identity
             self.base = self._completed(orthogonal)
             start = tall.new_zeros(tall.shape)
-            if self.orthogonal_map == _OrthMaps.householder:
-                start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # cancels the signs of the reflections
+            start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # cancels the signs of the reflections
             return start.mT if turned else start
 
     def _completed(self, q: Tensor) -> Tensor:
@@ -142,7 +141,6 @@ class _Orthogonal(Module):
         # where LAPACK makes no reflection (tau is 0), forward makes one: undo its sign
         a[..., k, k] = np.sign(a[..., k, k]) * np.where(tau == 0, -1, 1)
         a = from_numpy(a).to(tall.device)
-        a = a.tril()
         return a.mT if turned else a
 
 

@@ -391,6 +391,9 @@ class SparseTensor(Tensor):
             )
         if isinstance(other, SparseTensor):
             return self._times_sparse(other)
+        if self.dtype is not other.dtype:
+            mine, theirs = dtypes.title(self.dtype), dtypes.title(other.dtype)
+            raise RuntimeError(f"expected scalar type {mine} but found {theirs}")
         rows, columns = self._at[0], self._at[1]
         picked = other.index_select(0, columns)
         weights = self._v if other.dim() == 1 else self._v.unsqueeze(1)

@@ -512,14 +512,11 @@ for _name, _op in (("add", add_op), ("sub", _sub), ("mul", mul_op), ("truediv", 
                    ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
     dunder(_name, _op, commutes=_op in (add_op, mul_op), of_tensors=_op is _sub)
 dunder("mod", remainder.op)
-_divided_by = Tensor.__rtruediv__
 
 
 def _rtruediv(self: Any, other: Any) -> Any:
-    """`number / tensor`; of half precision and of two tensors as PyTorch rounds it: the reciprocal, then the product."""
-    if isinstance(other, Tensor) or (is_half(self._a) and other.__class__ in (int, float, bool)):
-        return mul_op(self.reciprocal(), other)
-    return _divided_by(self, other)
+    """`number / tensor` as PyTorch rounds it: the reciprocal, then the product."""
+    return mul_op(self.reciprocal(), other)
 
 
 for _name in ("__rtruediv__", "__rdiv__"):  # the second is Python 2's

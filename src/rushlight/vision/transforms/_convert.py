@@ -79,7 +79,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
     a = np.array(pic, copy=True)
     a = a.reshape(pic.size[1], pic.size[0], len(pic.getbands()))
-    return from_numpy(np.ascontiguousarray(a.transpose(2, 0, 1)))
+    return from_numpy(a).permute(2, 0, 1)
 
 
 def convert_image_dtype(image: Tensor, dtype: Dtype | None = None) -> Tensor:

@@ -77,6 +77,8 @@ def _fits(p: Node, n: Any, mapping: dict[Node, Node], gm: GraphModule) -> bool:
     """Whether node `n` is what `p` describes, with everything it takes."""
     if p in mapping:
         return mapping[p] is n
+    if isinstance(n, Node) and n in mapping.values():
+        return False
     if p.op == "placeholder":
         mapping[p] = n
         return True

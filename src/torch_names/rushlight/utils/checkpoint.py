@@ -23,7 +23,7 @@ from ..base.device import CPU
 from ..base.trees import tree_leaves
 from ..core.gradients.function import FunctionNode
 from ..core.gradients.tape import Node, numbers
-from ..core.modes import enable_grad
+from ..core.modes import enable_grad, no_grad
 from ..core.op import FREED, OpNode
 from ..core.tensor import Tensor
 from ..core.views import current_edge
@@ -241,6 +241,10 @@ def create_selective_checkpoint_contexts(
 
 
 _rounds = itertools.count(1)
+_NOT_SAID = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly: use_reentrant=False is "
+    "recommended, use_reentrant=True is what happens without it."
+)
 
 
 class CheckpointError(RuntimeError):
@@ -306,12 +310,13 @@ def checkpoint(
 ) -> Any:
     """`function(*args, **kwargs)` that saves memory: backward computes the inside a second time.
 
-    PyTorch's two ways are one here: `use_reentrant` is accepted, and either gives the same result.
+    PyTorch's two ways are one here, but for a part none of whose inputs wants a gradient: `use_reentrant` gives its
+    parameters none.
 
     Args:
         function: the part; it has to do the same when it is run again.
         args, kwargs: what it is called with.
-        use_reentrant: accepted and not needed.
+        use_reentrant: which way; True, with a warning, if not given.
         context_fn: returns two contexts, one for each run.
         determinism_check: "default" compares shapes and dtypes of the two runs, "none" does not.
         debug: accepted and not needed.
@@ -330,10 +335,17 @@ def checkpoint(
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    if use_reentrant is None:
+        warnings.warn(_NOT_SAID, stacklevel=2)
+        use_reentrant = True
     if use_reentrant and debug:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        with no_grad():
+            return function(*args)
     outer, inner = context_fn()
     part = _CheckpointedPart(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
     with outer, part.casting(), part.drawing():
@@ -536,7 +548,7 @@ def checkpoint_sequential(
         functions: a `Sequential`, or a list of modules or functions.
         segments: into how many parts they are cut.
         input: what the first is called with.
-        use_reentrant: accepted and not needed.
+        use_reentrant: as for `checkpoint`.
 
     Raises:
         ValueError: if `segments` is less than 1.
@@ -551,6 +563,9 @@ def checkpoint_sequential(
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant is None:
+        warnings.warn(_NOT_SAID, stacklevel=2)
+        use_reentrant = True
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if segments < 1:
         raise ValueError(f"segments must be at least 1, but got {segments}")
