@@ -569,3 +569,32 @@ def test_nccl_runs_beside_the_current_stream(pretended_gpu: list) -> None:
     assert pretended_gpu == [("record", "current"), ("wait", "side", "current"), ("record", "side")]
     work.wait()
     assert pretended_gpu[-1] == ("wait", "current", "side")
+
+
+def test_what_nccl_does_not_end_is_broken_off_and_raised(pretended_gpu: list, monkeypatch) -> None:
+    """Its thread hears who did not come, as it would of MPI, though it waits for a stream."""
+    import sys
+    import time
+
+    from rushlight.distributed import calls, groups
+    from rushlight.distributed.nccl_watch import NcclWatch
+
+    monkeypatch.setattr(_Stream, "is_capturing", lambda self: False, raising=False)
+    monkeypatch.setattr(sys.modules["cupy"].cuda.Event, "done", False, raising=False)
+    fake, world = FakeNccl(), groups.World(0, 2, None)
+    at = {"1": {"g": (0, "")}}
+    world.presence = SimpleNamespace(check=lambda doing, ranks: None, where=lambda: {"at": at, "gone": {}})
+    group = groups.ProcessGroup(world, [0, 1], "g", "nccl", datetime.timedelta(seconds=0.2))
+    nccl = group._engines["cuda"] = NcclEngine(fake, "key", 2, 0, lambda: 77)
+    nccl.watch = NcclWatch(group, nccl.comm)
+    call = calls.CollectiveCall("g", "all_reduce", ReduceOp.SUM)
+    words = r"\[Rank 0\] all_reduce #1 of group 'g' did not end within 0.2 s: rank 1 did not come"
+    group.begin("all_reduce")
+    with pytest.raises(DistBackendError, match=words):
+        calls._on_gpu(group, call, [_GpuArray(np.ones(4, np.float32))])
+        for _ in range(6000):
+            time.sleep(0.01)
+    with pytest.raises(DistBackendError, match=words):  # and so is all that follows in this group
+        calls._on_gpu(group, call, [_GpuArray(np.ones(4, np.float32))])
+    group.close()
+    assert ("abort",) in fake.calls and fake.calls[-1] == ("destroy",)

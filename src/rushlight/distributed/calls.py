@@ -77,6 +77,7 @@ def _on_gpu(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) ->
 
     rows: list[Any] = [None if a is None else cupy.ascontiguousarray(a) for a in arrays]
     getattr(engine, call.name)(*rows, *call.args())
+    engine.watched(call.name)
     if arrays[0] is not None and rows[0].data.ptr != arrays[0].data.ptr:
         cupy.copyto(arrays[0], rows[0])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .nccl_watch import NcclWatch
 from .reduce_op import PREMUL_SUM, ReduceOp
 
 __all__ = ["NcclEngine"]
@@ -33,6 +34,12 @@ class NcclEngine:
         self.rank, self.size = rank, size
         self._stream = stream  # () -> the address of the stream that work goes into now
         self.comm = nccl.NcclCommunicator(size, unique_id, rank)
+        self.watch: NcclWatch | None = None  # of a group's work that does not end
+
+    def watched(self, doing: str) -> None:
+        """Called behind what was put into the current stream."""
+        if self.watch is not None:
+            self.watch.begun(doing)
 
     def has(self, name: str, dtype: Any, op: ReduceOp | None) -> bool:
         """Whether NCCL can do it; what only moves is bytes and always can."""
@@ -120,4 +127,6 @@ class NcclEngine:
         self.comm.recv(a.data.ptr, a.nbytes, 1, of, self._stream())
 
     def close(self) -> None:
+        if self.watch is not None:
+            self.watch.close()
         self.comm.destroy()

@@ -59,6 +59,7 @@ def stream_pointer() -> int:
 def nccl_engine(group: Any) -> Any:
     """NCCL for a group, or None: without the library, or when two ranks have the same GPU."""
     from .engine_nccl import NcclEngine
+    from .nccl_watch import NcclWatch
 
     nccl = nccl_module()
     mine = None if nccl is None else (socket.gethostname(), own_gpu())
@@ -78,7 +79,9 @@ def nccl_engine(group: Any) -> Any:
             stacklevel=2,
         )
         return None
-    return NcclEngine(nccl, keys[0], group.size(), group.rank(), stream_pointer)
+    made = NcclEngine(nccl, keys[0], group.size(), group.rank(), stream_pointer)
+    made.watch = NcclWatch(group, made.comm) if group.size() > 1 else None
+    return made
 
 
 def through_the_host(run: Any, arrays: list[Any]) -> None:

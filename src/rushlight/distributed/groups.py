@@ -190,6 +190,12 @@ class ProcessGroup:
     def _alive(self, doing: str, number: int) -> None:
         self.world.alive(self._words(doing, number), self.ranks)
 
+    def still_waits(self, doing: str, number: int, late: bool) -> None:
+        """Raise for NCCL's work that goes on: a rank is gone, or it is late."""
+        self._alive(doing, number)
+        if late:
+            self._late(doing, number, self.timeout.total_seconds())
+
     def _late(self, doing: str, number: int, limit: float) -> None:
         """Time is up: say who did not come."""
         told = self.world.where()

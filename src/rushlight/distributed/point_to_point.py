@@ -94,6 +94,7 @@ def _on_nccl(of: ProcessGroup, a: Any, act: Callable[..., None], written: bool) 
 
     row = cupy.ascontiguousarray(a)
     act(engine, row)
+    engine.watched("receive" if written else "send")
     if written and row.data.ptr != a.data.ptr:
         cupy.copyto(a, row)
     return Work()
@@ -207,23 +208,24 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     if len({p.group.group_name for p in p2p_op_list}) > 1:
         raise ValueError("All ops need to use the same group.")
-    nccl = _batched_by(p2p_op_list)
-    if nccl is not None:
-        nccl.groupStart()
+    engine = _batched_by(p2p_op_list)
+    if engine is not None:
+        engine.nccl.groupStart()
     works = []
     for p in p2p_op_list:
         named = {"group_dst" if p.op is isend else "group_src": p.group_peer}
         work = p.op(p.tensor, group=p.group, tag=p.tag, **named)
         if work is not None:
             works.append(work)
-    if nccl is not None:
-        nccl.groupEnd()
+    if engine is not None:
+        engine.nccl.groupEnd()
+        engine.watched("batch_isend_irecv")
     return works
 
 
 def _batched_by(ops: list[P2POp]) -> Any:
-    """NCCL's module when these messages are its own, which are then started together."""
+    """NCCL's engine when these messages are its own, which are then started together."""
     if not ops or any(isinstance(p.tensor._a, np.ndarray) for p in ops):
         return None
     engine = ops[0].group.engine("cuda")
-    return engine.nccl if engine.kind == "nccl" else None
+    return engine if engine.kind == "nccl" else None

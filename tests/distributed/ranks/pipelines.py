@@ -13,8 +13,11 @@ from torch.distributed.pipelining import (
     PipelineStage,
     Schedule1F1B,
     ScheduleGPipe,
+    ScheduleDualPipeV,
     ScheduleInterleaved1F1B,
+    ScheduleInterleavedZeroBubble,
     ScheduleLoopedBFS,
+    ScheduleZBVZeroBubble,
     SplitPoint,
     pipe_split,
     pipeline,
@@ -25,6 +28,7 @@ dist.init_process_group("gloo")
 ME, N = dist.get_rank(), dist.get_world_size()
 CPU = torch.device("cpu")
 LINES = []
+OURS = hasattr(torch, "as_torch") or torch.__name__ == "rushlight"
 
 
 class Block(nn.Module):
@@ -84,7 +88,7 @@ def told(name, stages, schedule, names=None):
     LINES.append(f"{name}: {near} {same} {len(losses)} {[round(v.item(), 4) for v in losses]}")
 
 
-def parts(count, wrap=lambda m: m):
+def parts(count, wrap=lambda m: m, order=None):
     net, each = Net(), 4 // count
     names = {id(p): n for n, p in net.named_parameters()}
     made = []
@@ -92,16 +96,23 @@ def parts(count, wrap=lambda m: m):
         first = [net.embed] if i == 0 else []
         last = [net.out] if i == count - 1 else []
         made.append(nn.Sequential(*first, *net.layers[i * each : (i + 1) * each], *last))
-    return [PipelineStage(wrap(made[i]), i, count, CPU) for i in range(ME, count, N)], names
+    mine = range(ME, count, N) if order is None else order
+    return [PipelineStage(wrap(made[i]), i, count, CPU) for i in mine], names
 
 
 def manual():
     for kind in (ScheduleGPipe, Schedule1F1B):
         stages, names = parts(N)
         told(kind.__name__, stages, kind(stages[0], 4, loss_fn=loss_of), names)
-    for kind in (ScheduleInterleaved1F1B, ScheduleLoopedBFS):
+    for kind in (ScheduleInterleaved1F1B, ScheduleLoopedBFS, ScheduleInterleavedZeroBubble):
         stages, names = parts(4)
         told(kind.__name__, stages, kind(stages, 4, loss_fn=loss_of), names)
+    for kind in (ScheduleZBVZeroBubble, ScheduleDualPipeV) if N == 2 else ():
+        stages, names = parts(4, order=(ME, 3 - ME))
+        schedule = kind(stages, 4, loss_fn=loss_of)
+        told(kind.__name__, stages, schedule, names)
+        if OURS:  # gradients of weights are computed between those of inputs
+            assert "weights" in [kind for kind, _, _ in schedule._order[:-4]], schedule._order
 
 
 def cut():
@@ -116,6 +127,8 @@ def mistakes():
     for name, make in {
         "stage": lambda: PipelineStage(nn.Linear(2, 2), 9, N, CPU),
         "few": lambda: Schedule1F1B(parts(N)[0][0], N - 1, loss_fn=loss_of),
+        "zero bubble": lambda: ScheduleInterleavedZeroBubble(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
+        "few for V": lambda: ScheduleDualPipeV(parts(4, order=(ME, 3 - ME))[0] if N == 2 else parts(4)[0], 3, loss_fn=loss_of),
         "rounds": lambda: ScheduleInterleaved1F1B(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
         "no grad": lambda: torch.no_grad()(ScheduleGPipe(parts(N)[0][0], 4, loss_fn=loss_of).step)(),
     }.items():

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from ...base.errors import NotYet
 from ...core.modes import no_grad
 from ...runtime.thread import here
 from .chunks import merged, pieces
@@ -16,7 +15,8 @@ __all__ = [
     "ScheduleLoopedBFS", "ScheduleZBVZeroBubble", "get_schedule_class",
 ]  # fmt: skip
 
-Order = list[tuple[str, int, int]]  # ("forward" or "backward", stage, microbatch)
+# What ("forward", "backward", or its halves "inputs" and "weights"), stage, microbatch.
+Order = list[tuple[str, int, int]]
 
 
 class _Schedule:
@@ -79,7 +79,7 @@ class _Schedule:
         targets = pieces(target, count)
         outputs: dict[int, Any] = {}
         told: dict[int, Any] = {}
-        left = Counter(stage for kind, stage, _ in self._order if kind == "backward")
+        left = Counter(stage for kind, stage, _ in self._order if kind in ("backward", "inputs"))
         for stage in self._stages.values():
             stage.has_backward = back
         for kind, index, microbatch in self._order:
@@ -90,9 +90,11 @@ class _Schedule:
                     outputs[microbatch] = output.detach() if keeps and hasattr(output, "detach") else output
                     if self._loss_fn is not None and (back or target is not None):
                         told[microbatch] = self._loss_fn(output, targets[microbatch], **more)
+            elif back and kind == "weights":
+                stage.weights_one(microbatch)
             elif back:
                 left[index] -= 1
-                stage.backward_one(microbatch, told.get(microbatch), left[index] == 0, self._stages)
+                stage.backward_one(microbatch, told.get(microbatch), left[index] == 0, self._stages, kind == "inputs")
         for stage in self._stages.values():
             stage.finish()
             if back:
@@ -212,6 +214,15 @@ class ScheduleLoopedBFS(_Several):
         ]
 
 
+def _rounds(count: int, ranks: int, name: str) -> int:
+    """How many microbatches a round has."""
+    rounds = max(1, count // ranks)
+    each, rest = divmod(count, rounds)
+    if rest:
+        raise ValueError(f"{name} requires the number of microbatches to be a multiple of the number of rounds ({rounds}), but got {count}.")  # fmt: skip
+    return each
+
+
 class ScheduleInterleaved1F1B(_Several):
     """Several stages a rank, one microbatch forward and one back in turn.
 
@@ -229,10 +240,7 @@ class ScheduleInterleaved1F1B(_Several):
 
     def order(self) -> Order:
         count, rank, ranks, local = self._n_microbatches, self._rank, self._ranks, len(self._stages)
-        rounds = max(1, count // ranks)
-        each, rest = divmod(count, rounds)
-        if rest:
-            raise ValueError(f"Interleaved 1F1B requires the number of microbatches to be a multiple of the number of rounds ({rounds}), but got {count}.")  # fmt: skip
+        each = _rounds(count, ranks, "Interleaved 1F1B")
         seen: Counter[tuple[str, int]] = Counter()
 
         def one(kind: str, turn: int) -> tuple[str, int, int]:
@@ -251,38 +259,113 @@ class ScheduleInterleaved1F1B(_Several):
         return made
 
 
-class _Apart(_Several):
-    """A schedule that computes the gradients of inputs and of weights at different times."""
+class _ZeroBubble(_Several):
+    """Gradients of inputs first, which another rank waits for; those of weights where a rank would stand still."""
+
+    _turns_back = False  # stage s of n lies on the rank of stage n - 1 - s: the last one comes back to the first rank
+
+    def __init__(
+        self, stages: list[Any], n_microbatches: int, loss_fn: Callable[..., Any] | None = None, args_chunk_spec: Any = None,
+        kwargs_chunk_spec: Any = None, output_merge_spec: Any = None, scale_grads: bool = True,
+        backward_requires_autograd: bool = True, defer_pp_recv: bool = False,
+    ) -> None:  # fmt: skip
+        if self._turns_back and len(stages) != 2:
+            name = type(self).__name__.removeprefix("Schedule")
+            raise ValueError(f"{name} requires exactly 2 stages per rank, but got {len(stages)}.")
+        for stage in stages:
+            stage.rank_of = self.rank_of
+        super().__init__(stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads)  # fmt: skip
+
+    def rank_of(self, stage: int) -> int:
+        ranks = self._ranks
+        return 2 * ranks - 1 - stage if self._turns_back and stage >= ranks else stage % ranks
 
     def order(self) -> Order:
-        raise NotYet(f"{type(self).__name__}: gradients of inputs and of weights at different times; ScheduleInterleaved1F1B has the same numbers")  # fmt: skip
+        """What this rank does where every rank does at each tick the most urgent of what it can."""
+        stages, count = self._ranks * len(self._stages), self._n_microbatches
+        own = [[s for s in reversed(range(stages)) if self.rank_of(s) == r] for r in range(self._ranks)]
+        done = {kind: [0] * stages for kind in ("forward", "inputs", "weights")}
+        made: list[Order] = [[] for _ in own]
+        while any(n < count for n in done["weights"]):
+            begun = [self._next(mine, {k: list(v) for k, v in done.items()}, stages) for mine in own]
+            for rank, action in enumerate(begun):
+                if action is not None:
+                    kind, stage = action
+                    made[rank].append((kind, stage, done[kind][stage]))
+                    done[kind][stage] += 1
+        return made[self._rank]
+
+    def _next(self, own: list[int], done: dict[str, list[int]], stages: int) -> tuple[str, int] | None:
+        forward, inputs, weights = done["forward"], done["inputs"], done["weights"]
+        for s in own:
+            if inputs[s] < (forward[s] if s == stages - 1 else inputs[s + 1]):
+                return "inputs", s
+        for s in own:
+            before = self._n_microbatches if s == 0 else forward[s - 1]
+            if forward[s] < before and forward[s] - weights[s] < stages - s:
+                return "forward", s
+        return next((("weights", s) for s in own if weights[s] < inputs[s]), None)
 
 
-class ScheduleInterleavedZeroBubble(_Apart):
-    """Not there: `ScheduleInterleaved1F1B` has the same numbers.
+class ScheduleInterleavedZeroBubble(_ZeroBubble):
+    """Several stages a rank; gradients of weights are computed where a rank would wait for another.
+
+    Args:
+        stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for `ScheduleLoopedBFS`.
+        backward_requires_autograd, defer_pp_recv: accepted.
+
+    Raises:
+        ValueError: if the microbatches are no multiple of the rounds.
 
     Example:
         >>> torch.distributed.pipelining.ScheduleInterleavedZeroBubble.__name__
         'ScheduleInterleavedZeroBubble'
     """
 
+    def order(self) -> Order:
+        _rounds(self._n_microbatches, self._ranks, "Zero bubble")
+        return super().order()
 
-class ScheduleZBVZeroBubble(_Apart):
-    """Not there: `ScheduleInterleaved1F1B` has the same numbers.
+
+class ScheduleZBVZeroBubble(_ZeroBubble):
+    """The same over two stages a rank, which come back: rank 0 has the first and the last.
+
+    Args:
+        stages: this rank's stages, r and 2 n - 1 - r on rank r of n.
+        n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for `ScheduleLoopedBFS`.
+        backward_requires_autograd, defer_pp_recv: accepted.
+
+    Raises:
+        ValueError: if a rank has not two stages.
 
     Example:
         >>> torch.distributed.pipelining.ScheduleZBVZeroBubble.__name__
         'ScheduleZBVZeroBubble'
     """
 
+    _turns_back = True
 
-class ScheduleDualPipeV(_Apart):
-    """Not there: `ScheduleInterleaved1F1B` has the same numbers.
+
+class ScheduleDualPipeV(ScheduleZBVZeroBubble):
+    """As `ScheduleZBVZeroBubble`, for at least as many microbatches as stages; forward and backward do not overlap here.
+
+    Args:
+        stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for `ScheduleZBVZeroBubble`.
+        backward_requires_autograd, defer_pp_recv: accepted.
+
+    Raises:
+        ValueError: if a rank has not two stages, or there are fewer microbatches than stages.
 
     Example:
         >>> torch.distributed.pipelining.ScheduleDualPipeV.__name__
         'ScheduleDualPipeV'
     """
+
+    def order(self) -> Order:
+        count, stages = self._n_microbatches, 2 * self._ranks
+        if count < stages:
+            raise ValueError(f"DualPipeV requires at least as many microbatches as stages, but got {count} microbatches and {stages} stages.")  # fmt: skip
+        return super().order()
 
 
 def get_schedule_class(schedule_name: str) -> type[_Schedule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...autograd import backward
@@ -16,6 +17,7 @@ from ..collectives import all_reduce
 from ..groups import group_of
 from ..objects import recv_object_list, send_object_list
 from ..point_to_point import irecv, isend
+from .halves import in_halves
 
 __all__ = ["PipelineStage"]
 
@@ -76,12 +78,14 @@ class PipelineStage:
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
         if self.group_size > num_stages:
             raise RuntimeError(f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}")  # fmt: skip
+        self.rank_of: Callable[[int], int] = lambda stage: stage % self.group_size  # a schedule may know better
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self.has_backward = False
         self._example = {"in": input_args, "out": output_args}
         self._forms: dict[int, Any] = {}  # by stage: shapes, dtypes, whether they want gradients
         self._sent: list[Any] = []
         self._kept: dict[int, tuple[tuple, tuple]] = {}  # inputs and outputs of a microbatch
+        self._weights: dict[int, Callable[[], None]] = {}  # the rest of a microbatch's backward
         self._handed: dict[tuple[str, int], Any] = {}  # from another stage of this rank
 
     # -- messages -------------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ class PipelineStage:
         if to in stages:
             stages[to]._handed[f"from {self.stage_index}", microbatch] = tensors
             return
-        rank = to % self.group_size
+        rank = self.rank_of(to)
         if form and to not in self._forms:
             told = [(tuple(t.shape), t.dtype, t.requires_grad) for t in tensors]
             self._forms[to] = told
@@ -107,7 +111,7 @@ class PipelineStage:
         key = (f"from {of}", microbatch)
         if key in self._handed:
             return self._handed.pop(key)
-        rank = of % self.group_size
+        rank = self.rank_of(of)
         if forms is None:
             if of not in self._forms:
                 told: list[Any] = [None]
@@ -164,21 +168,31 @@ class PipelineStage:
         if examples and told != found:
             raise RuntimeError(f"stage {self.stage_index}: {way}put_args say {told}, and these are {found}")
 
-    def backward_one(self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage]) -> None:
-        """Backward for a microbatch: from the loss, or from the gradients that the next stage sends."""
+    def backward_one(self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage], apart: bool) -> None:
+        """Backward for a microbatch: from the loss, or from the gradients that the next stage sends.
+
+        With `apart` those of the inputs alone, where that can be; `weights_one` computes the others.
+        """
         inputs, outputs = self._kept.pop(microbatch)
         if isinstance(self.submod, FSDPModule):
             for act in (self.submod.set_is_last_backward, self.submod.set_requires_gradient_sync):
                 act(last)
-        if self.is_last:
-            backward(loss)
+        ends, grads_of = [loss], [None]
+        if not self.is_last:
+            ends = [x for x in outputs if x.requires_grad]
+            forms = [(tuple(x.shape), x.dtype, False) for x in ends]
+            grads_of = list(self._receive(forms, self.stage_index + 1, microbatch))
+        if apart and not isinstance(self.submod, FSDPModule):
+            self._weights[microbatch] = in_halves(ends, grads_of, [x for x in inputs if x.requires_grad])
         else:
-            with_grad = [x for x in outputs if x.requires_grad]
-            forms = [(tuple(x.shape), x.dtype, False) for x in with_grad]
-            backward(with_grad, list(self._receive(forms, self.stage_index + 1, microbatch)))
+            backward(ends, grads_of)
         if not self.is_first:
             grads = tuple(zeros_like(x) if x.grad is None else x.grad for x in inputs if x.requires_grad)
             self._send(grads, self.stage_index - 1, microbatch, stages, False)
+
+    def weights_one(self, microbatch: int) -> None:
+        """What `backward_one` has left of a microbatch."""
+        self._weights.pop(microbatch, lambda: None)()
 
     def ended(self, divisor: int) -> None:
         """After the last backward of a step: gradients as those of the whole batch."""
