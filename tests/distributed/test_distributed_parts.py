@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import gc
+import json
 import socket
 import threading
 import weakref
@@ -419,7 +420,7 @@ def test_checkpoint_keeps_its_nesting_and_is_read_in_part(tmp_path: Path) -> Non
     assert found["rows"][0]["a.b"].tolist() == [1, 1] and found["ids"]["7"].tolist() == [0, 1, 2]
     torch_save_to_dcp(tmp_path / "whole.pt", tmp_path / "again")
     wanted = {"ids": {7: rl.zeros(3, dtype=rl.int64)}, "more": rl.zeros(1), "step": 8}
-    with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: more"):
+    with pytest.raises(checkpoint.CheckpointException, match="Missing key in checkpoint state_dict: more"):
         checkpoint.load(wanted, checkpoint_id=tmp_path / "again")
     planner = checkpoint.DefaultLoadPlanner(allow_partial_load=True)
     checkpoint.load(wanted, checkpoint_id=tmp_path / "again", planner=planner)
@@ -445,14 +446,16 @@ def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:
     other = {"w": rl.zeros(2, 3), "b": rl.zeros(2, dtype=rl.bfloat16), "n": {"lr": 0.0, "names": [""]}}
     dcp.load(other, checkpoint_id=folder)
     assert rl.equal(other["w"], state["w"]) and rl.equal(other["b"], state["b"]) and other["n"] == state["n"]
-    with pytest.raises(ValueError, match="Size mismatch"):
+    with pytest.raises(dcp.CheckpointException, match="rank 0: ValueError: Size mismatch"):
         dcp.load({"w": rl.zeros(3, 3)}, checkpoint_id=folder)
-    with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: z"):
+    with pytest.raises(dcp.CheckpointException, match="Missing key in checkpoint state_dict: z"):
         dcp.load({"z": rl.zeros(1)}, checkpoint_id=folder)
     data = next(folder.glob("*.distcp"))
     data.write_bytes(data.read_bytes()[:-4])
-    with pytest.raises(RuntimeError, match="cut off"):
+    with pytest.raises(dcp.CheckpointException, match="cut off"):
         dcp.load(other, checkpoint_id=folder)
+    found = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
+    assert found["w"].size == (2, 3) and found["b"].properties.dtype == rl.bfloat16 and len(found) == 4
     (folder / ".metadata").write_text("{")
     with pytest.raises(RuntimeError, match="damaged"):
         CheckpointReader(str(folder))
@@ -533,6 +536,28 @@ def pretended_gpu(monkeypatch) -> list:
     streams = SimpleNamespace(new_stream=lambda index, priority=0: _Stream("side", log), using=using)
     monkeypatch.setitem(sys.modules, "rushlight.runtime.cuda.memory.streams", streams)
     return log
+
+
+def test_safetensors_of_pytorchs_ranks_are_read(tmp_path: Path) -> None:
+    """As its HuggingFaceStorageWriter(save_distributed=True) lays parts out; whole ones both ways."""
+    dcp, files = rl.distributed.checkpoint, pytest.importorskip("rushlight.io.safetensors")
+    pytest.importorskip("safetensors")
+    whole = rl.arange(12.0).reshape(4, 3)
+    for k in range(2):
+        place = {"w": {"saved_offsets": [2 * k, 0]}}
+        files.save_file({"w": whole[2 * k : 2 * k + 2]}, tmp_path / f"shard-{k}.safetensors", {"DCP_SHARDING_INFO": json.dumps(place)})  # fmt: skip
+    found = {"w": rl.zeros(4, 3)}
+    dcp.load(found, storage_reader=dcp.HuggingFaceStorageReader(tmp_path))
+    assert rl.equal(found["w"], whole)
+    state = {"a": rl.ones(2, dtype=rl.bfloat16), "b": whole}
+    dcp.save(state, storage_writer=dcp.HuggingFaceStorageWriter(tmp_path / "hub", {"a": 1, "b": 2}))
+    assert sorted(p.name for p in (tmp_path / "hub").iterdir()) == [
+        "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"]  # fmt: skip
+    found = {"a": rl.zeros(2, dtype=rl.bfloat16), "b": rl.zeros(4, 3)}
+    dcp.load(found, storage_reader=dcp.HuggingFaceStorageReader(tmp_path / "hub"))
+    assert rl.equal(found["a"], state["a"]) and rl.equal(found["b"], whole)
+    with pytest.raises(dcp.CheckpointException, match="has no safetensors files"):
+        dcp.load(found, storage_reader=dcp.HuggingFaceStorageReader(tmp_path / "none"))
 
 
 def test_gpu_arrays_go_through_the_host_and_back(pretended_gpu: list) -> None:

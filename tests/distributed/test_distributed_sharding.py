@@ -64,7 +64,7 @@ def compare(count: int, script: str, parts: str, folder: Path, limit: float = 2e
 @needs_mpi
 @pytest.mark.parametrize("count", [2, 4])
 def test_meshes_and_spread_tensors_are_pytorchs(count: int, tmp_path: Path) -> None:
-    parts = "meshes,moves,operations,shapes,gradients,modules,losses,files"
+    parts = "meshes,moves,operations,shapes,gradients,modules,losses,files,mapped"
     parts += ",squares" if count == 4 else ""
     assert compare(count, "spread.py", parts, tmp_path) > 350
 
@@ -110,7 +110,7 @@ def test_fully_sharded_data_parallel_is_one_process(count: int, tmp_path: Path) 
 
 @needs_mpi
 def test_uneven_inputs_samplers_and_hooks_are_pytorchs(tmp_path: Path) -> None:
-    assert compare(2, "uneven.py", "joins,buffers,samplers,hooks,mistakes", tmp_path) > 100
+    assert compare(2, "uneven.py", "joins,buffers,samplers,hooks,averages,mistakes", tmp_path) > 100
 
 
 @needs_mpi

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,11 +123,37 @@ def test_torchrun(way: str, torchrun: str) -> None:
     trains_and_hears([([*words, str(HERE / "under.py"), "wait"], more)], one)
 
 
-def test_more_ranks_have_the_losses_of_one() -> None:
-    done = launch(8, "under.py")
+def test_more_ranks_have_the_losses_of_one_and_exchange_what_the_model_says(monkeypatch) -> None:
+    done = launch(8, "under.py", "count")
     assert done.returncode == 0, done.stdout + done.stderr
     told, one = losses(done.stdout), of_one_rank()
     assert len(told) == 8 and all(rank == pytest.approx(one, rel=1e-5) for rank in told)
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from scaling_model import buckets
+
+    counted = [ast.literal_eval(row) for row in re.findall(r"exchanged (\[.*?\])", done.stdout)]
+    total = 12 * (512 * 512 + 512) * 4
+    assert len(counted) == 8 and all(sum(row) == total for row in counted)  # a bucket ends between two parameters
+    assert all(row == pytest.approx(buckets(total, 1 << 20, 4 << 20), rel=0.01) for row in counted), counted
+
+
+def test_the_docs_scripts_train(tmp_path: Path) -> None:
+    """The ten lines of each launcher, as they stand in docs/distributed.md; those whose package is here."""
+    blocks = re.findall(r"(?:^    .*\n)+", (ROOT / "docs" / "distributed.md").read_text(), re.MULTILINE)
+    launched = ["launch", "--nproc-per-node", "2"]
+    for package, word, command, told in (
+        ("rushlight", "init_process_group()", launched, r"rank 1 of 2: \d\.\d+"),
+        ("accelerate", "Accelerator(", launched, r"2 ranks: \d\.\d+"),
+        ("transformers", "TrainingArguments(", launched, r"rank 1 of 2: \d\.\d+"),
+        ("lightning", 'strategy="ddp"', ["run"], r"rank 1 of 2: 20 steps"),
+        ("ray", "TorchTrainer(", ["run"], r"rank 1: \d\.\d+"),
+    ):
+        (block,) = [b for b in blocks if word in b]
+        if importlib.util.find_spec(package) is not None:
+            assert block.count("\n") in (10, 11), block
+            (tmp_path / f"{package}.py").write_text(textwrap.dedent(block))
+            done = python("-m", "rushlight", *command, str(tmp_path / f"{package}.py"))
+            assert done.returncode == 0 and re.search(told, done.stdout), (package, done.stdout, done.stderr)
 
 
 @needs("accelerate")

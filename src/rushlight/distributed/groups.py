@@ -222,6 +222,8 @@ class ProcessGroup:
         """Count a collective, so that errors on other ranks can say how far this rank has come."""
         self.number += 1
         self.doing = doing
+        for watcher in self.world.watchers:
+            watcher(doing)
 
     def close(self) -> None:
         """Leave the group: end its thread and give back what its engines hold."""
@@ -239,6 +241,7 @@ class World:
         self.rank, self.size, self.store = rank, size, store
         self.presence: Any = None
         self.groups: dict[str, ProcessGroup] = {}
+        self.watchers: list[Callable[[str], None]] = []  # hear of each collective that begins
         self.names = itertools.count(1)
         self.pid = os.getpid()
         self.detail = (launcher("TORCH_DISTRIBUTED_DEBUG") or "OFF").upper() == "DETAIL"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base import dtypes
 from ..base.device import device
-from ..base.dtypes import bfloat16
 from ..core.tensor import Tensor, wrap
 from .atomic import atomic_write
 from .errors import CorruptFileError, check_claim
@@ -58,8 +58,15 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
 _DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16",
     "I8": "int8", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64", "BOOL": "bool",
-    "C64": "complex64",
+    "C64": "complex64", "BF16": "bfloat16",
 }  # fmt: skip
+
+
+def dtype_of(name: str, told: str) -> str:
+    """Our name of a dtype that a header tells."""
+    if told not in _DTYPES:
+        raise CorruptFileError(f"tensor {name} has dtype {told}, which rushlight does not have")
+    return _DTYPES[told]
 
 
 def load(data: bytes) -> dict[str, Tensor]:
@@ -80,9 +87,7 @@ def load(data: bytes) -> dict[str, Tensor]:
         raise CorruptFileError(f"the safetensors file is damaged ({error})") from None
     tensors = {}
     for name, entry in flat:
-        np_dtype = bfloat16.np if entry["dtype"] == "BF16" else _DTYPES.get(entry["dtype"])
-        if np_dtype is None:
-            raise CorruptFileError(f"tensor {name} has dtype {entry['dtype']}, which rushlight does not have")
+        np_dtype = getattr(dtypes, dtype_of(name, entry["dtype"])).np
         check_claim(entry["shape"], np.dtype(np_dtype).itemsize, f"tensor {name}")
         a = np.frombuffer(bytearray(entry["data"]), np_dtype).reshape(entry["shape"])
         tensors[name] = wrap(a)
@@ -128,11 +133,16 @@ def metadata(filename: Any) -> dict[str, str]:
         ...     safetensors.metadata(folder + "/w.safetensors")
         {'from': 'me'}
     """
+    return header(filename)[0].get("__metadata__", {})
+
+
+def header(filename: Any) -> tuple[dict[str, Any], int]:
+    """What a file's header says, and where the numbers begin."""
     with open(filename, "rb") as f:
         length = int.from_bytes(f.read(8), "little")
         if length > os.fstat(f.fileno()).st_size:
             raise CorruptFileError("the safetensors file is damaged (its header does not fit)")
         try:
-            return json.loads(f.read(length)).get("__metadata__", {})
+            return dict(json.loads(f.read(length)).items()), 8 + length
         except (ValueError, AttributeError) as error:
             raise CorruptFileError(f"the safetensors header is damaged ({error})") from None

@@ -319,6 +319,13 @@ class CheckpointReader:
 
     def _unpacked(self, row: dict[str, Any]) -> Any:
         """What lies at a place of a file."""
+        raw = self._bytes(row)
+        try:
+            return pth.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
+        except CorruptFileError as error:
+            raise RuntimeError(f"{self.folder}/{row['file']} is damaged: {error}") from None
+
+    def _bytes(self, row: dict[str, Any]) -> bytes:
         path = os.path.join(self.folder, row["file"])
         if os.path.basename(path) != row["file"]:
             raise RuntimeError(f"{self.folder}/{TABLE} names a file outside of the checkpoint")
@@ -327,10 +334,7 @@ class CheckpointReader:
             raw = f.read(row["bytes"])
         if len(raw) != row["bytes"]:
             raise RuntimeError(f"{path} is too short: it was cut off")
-        try:
-            return pth.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
-        except CorruptFileError as error:
-            raise RuntimeError(f"{path} is damaged: {error}") from None
+        return raw
 
 
 class _List(dict):

@@ -12,8 +12,8 @@ from torch import nn
 from torch.distributed.pipelining import (
     PipelineStage,
     Schedule1F1B,
-    ScheduleGPipe,
     ScheduleDualPipeV,
+    ScheduleGPipe,
     ScheduleInterleaved1F1B,
     ScheduleInterleavedZeroBubble,
     ScheduleLoopedBFS,
@@ -128,7 +128,9 @@ def mistakes():
         "stage": lambda: PipelineStage(nn.Linear(2, 2), 9, N, CPU),
         "few": lambda: Schedule1F1B(parts(N)[0][0], N - 1, loss_fn=loss_of),
         "zero bubble": lambda: ScheduleInterleavedZeroBubble(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
-        "few for V": lambda: ScheduleDualPipeV(parts(4, order=(ME, 3 - ME))[0] if N == 2 else parts(4)[0], 3, loss_fn=loss_of),
+        "few for V": lambda: ScheduleDualPipeV(
+            parts(4, order=(ME, 3 - ME))[0] if N == 2 else parts(4)[0], 3, loss_fn=loss_of
+        ),
         "rounds": lambda: ScheduleInterleaved1F1B(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
         "no grad": lambda: torch.no_grad()(ScheduleGPipe(parts(N)[0][0], 4, loss_fn=loss_of).step)(),
     }.items():

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
+from torch.distributed.tensor.debug import CommDebugMode
+from torch.distributed.tensor.experimental import local_map
 
 dist.init_process_group("gloo")
 ME, N = dist.get_rank(), dist.get_world_size()
@@ -319,6 +321,35 @@ def losses():
                 calls[name] = lambda k=kinds, t=target, r=how: loss(x, t, k, grid, reduction=r)
     for name, call in calls.items():
         tell(f"loss {name}", call)
+
+
+def mapped():
+    """`local_map`, what is counted of a block, and sums along what is cut."""
+    mesh = init_device_mesh("cpu", (N,))
+    rows, columns = ([Shard(k)] for k in range(2))
+    a, b = distribute_tensor(numbers(8, 4), mesh, columns), distribute_tensor(numbers(4, 8), mesh, rows)
+    for name, question in {
+        "product": lambda: local_map(lambda _, x, y: x @ y, [Partial()], (None, columns, rows), device_mesh=mesh)(
+            mesh, a, b
+        ),
+        "moved": lambda: local_map(torch.relu, rows, (rows,), redistribute_inputs=True)(a),
+        "elsewhere": lambda: local_map(torch.relu, rows, (rows,))(a),
+        "two": lambda: local_map(lambda x: (x, 3), (columns, None))(a)[1],
+        "few": lambda: local_map(lambda x: (x, x), (columns,))(a),
+        "plain": lambda: local_map(torch.relu, rows)(torch.ones(2)),
+        "decorated": lambda: local_map(out_placements=columns)(torch.exp)(a),
+        "sums": lambda: [told(x) for x in (a.sum(1), a.sum(0), a.sum(1, keepdim=True), a.sum(), a.mean(0))],
+        "means": lambda: [x.full_tensor().tolist() for x in (a.mean(1), a.mean())],
+    }.items():
+        tell(f"mapped {name}", question)
+    for name, make in {"gather": lambda: a.redistribute(mesh, [Replicate()]), "sum": lambda: a.sum(1).full_tensor()}.items():  # fmt: skip
+        with CommDebugMode() as counted:
+            make()
+        tell(f"counted {name}", lambda: (counted.get_total_counts(), sorted(f"{k} {n}" for k, n in counted.get_comm_counts().items())))  # fmt: skip
+    for name, loss in {"mean": lambda x: x.mean() * 3, "rows": lambda x: (x.sum(1).exp() + x.mean(1)).sum()}.items():
+        x = a.detach().clone().requires_grad_()
+        loss(x).backward()
+        tell(f"gradient {name}", lambda: x.grad.full_tensor())
 
 
 def files():

@@ -306,7 +306,7 @@ def wrapped_model():
 
 def copies():
     """Write what a mesh of two dims holds: every part once, though two ranks have it."""
-    mesh = dist.init_device_mesh("cpu", (2, N // 2))
+    mesh = dist.init_device_mesh("cpu", (2, N // 2), mesh_dim_names=("copies", "parts"))
     model = sharded_model(mesh=mesh)
     optimizer = adam(model.parameters())
     _steps(model, optimizer, 0, 3)

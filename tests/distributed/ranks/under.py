@@ -31,6 +31,26 @@ def train() -> list[float]:
     return losses
 
 
+def exchanged() -> list[int]:
+    """The bytes of each exchange of a step, in buckets of 4 MB."""
+    from rushlight.runtime.door import listening
+
+    sizes = []
+
+    class Counts:
+        def __call__(self, kernel, arrays, attrs, call):
+            return call()
+
+        def exchanged(self, name, begin, seconds, size):
+            sizes.append(size)
+
+    net = DistributedDataParallel(torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(12)]), bucket_cap_mb=4)
+    net(torch.ones(1, 512)).sum().backward()
+    with listening(Counts()):
+        net(torch.ones(1, 512)).sum().backward()
+    return sizes
+
+
 def wait_for_a_death() -> None:
     """Meet the others again and again until one of them is gone; say when that was heard, and which it was."""
     rank = dist.get_rank()
@@ -48,6 +68,8 @@ def main() -> None:
     dist.init_process_group("gloo")
     losses = train()
     print(f"losses {losses}", flush=True)
+    if "count" in sys.argv:
+        print(f"exchanged {exchanged()}", flush=True)
     if "wait" in sys.argv:
         wait_for_a_death()
     dist.destroy_process_group()

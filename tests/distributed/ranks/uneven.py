@@ -7,8 +7,12 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks import noop_hook
+from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState, post_localSGD_hook
 from torch.distributed.algorithms.join import Join
-from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.algorithms.model_averaging import averagers
+from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import HierarchicalModelAverager
+from torch.distributed.optim import PostLocalSGDOptimizer, ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -177,6 +181,33 @@ def hooks():
     run(model, torch.optim.SGD(model.parameters(), lr=0.1), 2)
     tell("own hook", lambda: weights(model))
     tell("what it saw", lambda: seen)
+
+
+def averages():
+    """Post-local SGD: gradients of all, then of few ranks; parameters now and then."""
+    few, _ = dist.new_subgroups(group_size=N // 2)
+    for local in (True, False):
+        model = DDP(network())
+        model.register_comm_hook(PostLocalSGDState(None, few, 2, local), post_localSGD_hook)
+        sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        optimizer = PostLocalSGDOptimizer(sgd, averagers.PeriodicModelAverager(period=2, warmup_steps=2))
+        for i in range(6):
+            run(model, optimizer, 1)
+            tell(f"averaged {local} {i}", lambda: weights(model))
+    state = optimizer.state_dict()
+    tell("averager's step", lambda: (state["step"], optimizer.load_state_dict(state), optimizer.averager.step))
+    tell("period says", lambda: averagers.PeriodicModelAverager(0))
+    tell("sizes say", lambda: HierarchicalModelAverager({2: 1}))
+    parameter, levels = nn.Linear(2, 1).weight, HierarchicalModelAverager({2: 1, 4: N}, warmup_steps=1)
+    parameter.grad = torch.zeros(1, 2)
+    for i in range(6):
+        with torch.no_grad():
+            parameter.fill_(ME + 10.0 * i)
+        tell(f"levels {i}", lambda: (levels.average_parameters([parameter]), parameter.tolist()))
+    model = DDP(network())
+    model.register_comm_hook(None, noop_hook)
+    model(batch(0)).sum().backward()
+    tell("own gradients", lambda: model.module[0].weight.grad)
 
 
 def mistakes():

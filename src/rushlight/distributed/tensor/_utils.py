@@ -11,11 +11,11 @@ __all__ = ["compute_local_shape_and_global_offset"]
 
 
 def compute_local_shape_and_global_offset(
-    global_shape: Any, mesh: Any, placements: Any
+    global_shape: Any, mesh: Any, placements: Any, where: Any = None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this rank's part, and where it begins in the whole tensor."""
+    """The shape of this rank's part, or of the rank's at `where`, and where it begins in the whole tensor."""
     shape, offset = list(global_shape), [0] * len(global_shape)
-    where = mesh.get_coordinate()
+    where = where or mesh.get_coordinate()
     for dim in cutting_order(placements):
         placement = placements[dim]
         if placement.is_shard():

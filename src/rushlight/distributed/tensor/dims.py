@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ...base.shapes import wrap_dim
 from ...core.overriding import DisableTorchFunctionSubclass
 from .dtensor import DTensor, local_of, spread
-from .placement_types import Placement, Shard
+from .placement_types import Partial, Placement, Shard
 
 __all__ = ["DIMS"]
 
@@ -45,6 +46,10 @@ def _transpose(func: Any, input: Any, dim0: Any, dim1: Any) -> Any:
         return NotImplemented
     a, b = wrap_dim(dim0, input.dim()), wrap_dim(dim1, input.dim())
     return _on_part(func, input, (dim0, dim1), {}, lambda d: b if d == a else a if d == b else d)
+
+
+def _t(func: Any, input: Any) -> Any:
+    return _on_part(func, input, (), {}, lambda d: 1 - d) if input.dim() == 2 else NotImplemented
 
 
 def _permute(func: Any, input: Any, *dims: Any) -> Any:
@@ -115,9 +120,35 @@ def _attention(
     return _on_part(func, query, others, options, lambda d: d)
 
 
+def _added(func: Any, input: Any, dim: Any = None, keepdim: Any = False, **more: Any) -> Any:
+    """Sums, and means, along what is cut are summands of the result: nothing is sent before somebody needs it."""
+    every = dim is None and not keepdim
+    used = list(range(input.dim())) if every else _named(dim, input.dim())
+    cut = [k.dim for k in input.placements if isinstance(k, Shard)]
+    mean = func.__name__ == "mean"
+    if used is None or type(keepdim) is not bool or any(k.is_partial() for k in input.placements):
+        return NotImplemented
+    if not set(used) & set(cut) or (mean and not (more.get("dtype") or input.dtype).is_floating_point):
+        return NotImplemented if every else _reduced(func, input, dim, keepdim, **more)
+
+    def after(d: int) -> int:
+        return d if keepdim else d - sum(u < d for u in used)
+
+    kinds = [
+        Partial() if k.dim in used else _moved(k, after(k.dim)) if isinstance(k, Shard) else k for k in input.placements
+    ]
+    lengths = {after(d): input.full_shape[d] for d in cut if d not in used}
+    with DisableTorchFunctionSubclass():
+        part = local_of(input).sum(**more) if every else local_of(input).sum(dim, keepdim, **more)
+        if mean:
+            part = part / math.prod([input.full_shape[d] for d in used])
+    shape = tuple([lengths.get(i, n) for i, n in enumerate(part.shape)])
+    return spread(DTensor, part, input.device_mesh, tuple(kinds), shape)
+
+
 DIMS = {
-    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), _transpose), "permute": _permute, "unsqueeze": _unsqueeze,
-    **dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "all", "any", "logsumexp", "argmax", "argmin"), _reduced),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), _transpose), "t": _t, "permute": _permute, "unsqueeze": _unsqueeze,
+    **dict.fromkeys(("sum", "mean"), _added), **dict.fromkeys(("amax", "amin", "prod", "all", "any", "logsumexp", "argmax", "argmin"), _reduced),
     **dict.fromkeys(("softmax", "log_softmax", "cumsum", "cumprod", "flip"), _along),
     **dict.fromkeys(("view_as_complex", "view_as_real"), _last), "scaled_dot_product_attention": _attention,
 }  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.overriding import DisableTorchFunctionSubclass
-from ...core.tensor import Tensor
 from .dtensor import DTensor, local_of, spread
 from .moving import rows_of, summed_back
 from .placement_types import Partial, Placement, Replicate, Shard
@@ -59,25 +58,6 @@ def _matmul(func: Any, input: Any, other: Any) -> Any:
     return _linear(func, input, other.transpose(0, 1))
 
 
-def _turned(func: Any, input: Any, dim0: int = 0, dim1: int = 1) -> Any:
-    """Two dims exchanged: so are those that are cut."""
-    ndim = input.dim()
-    if ndim < 2 or any(k.is_partial() for k in input.placements):
-        return NotImplemented
-    a, b = dim0 % ndim, dim1 % ndim
-    swap = {a: b, b: a}
-    kinds = tuple([Shard(swap.get(k.dim, k.dim)) if isinstance(k, Shard) else k for k in input.placements])
-    shape = list(input.full_shape)
-    shape[a], shape[b] = shape[b], shape[a]
-    with DisableTorchFunctionSubclass():
-        local = local_of(input).transpose(a, b)
-    return spread(DTensor, local, input.device_mesh, kinds, tuple(shape))
-
-
-def _t(func: Any, input: Any) -> Any:
-    return _turned(func, input, 0, 1) if input.dim() == 2 else NotImplemented
-
-
 def _embedding(func: Any, input: Any, weight: Any, padding_idx: Any = None, *rest: Any, **more: Any) -> Any:
     """Rows of a table that is cut by columns, or by rows: then every rank gives what it has and zeros."""
     if not isinstance(weight, DTensor) or not isinstance(input, DTensor) or weight.device_mesh.ndim != 1:
@@ -122,26 +102,7 @@ def _norm(func: Any, input: Any, normalized_shape: Any, weight: Any = None, bias
     return spread(DTensor, out, mesh, kinds, input.full_shape)
 
 
-def _softmax(func: Any, input: Any, dim: Any = None, *rest: Any, **more: Any) -> Any:
-    if dim is None or any(not k.is_replicate() and not (isinstance(k, Shard) and k.dim != dim % input.dim()) for k in input.placements):  # fmt: skip
-        return NotImplemented
-    with DisableTorchFunctionSubclass():
-        out = func(local_of(input), dim, *rest, **more)
-    return spread(DTensor, out, input.device_mesh, input.placements, input.full_shape)
-
-
-def _sum(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """The sum of all elements: every rank gives that of its part."""
-    dtype = kwargs.pop("dtype", None)
-    if args or kwargs or any(k.is_partial() for k in input.placements):
-        return NotImplemented
-    with DisableTorchFunctionSubclass():
-        out: Tensor = func(local_of(input), dtype=dtype)
-    kinds = tuple([Partial() if k.is_shard() else k for k in input.placements])
-    return spread(DTensor, out, input.device_mesh, kinds, ())
-
-
 PRODUCTS = {
-    "linear": _linear, "matmul": _matmul, "mm": _matmul, "__matmul__": _matmul, "t": _t, "transpose": _turned,
-    "embedding": _embedding, "layer_norm": _norm, "softmax": _softmax, "log_softmax": _softmax, "sum": _sum,
+    "linear": _linear, "matmul": _matmul, "mm": _matmul, "__matmul__": _matmul,
+    "embedding": _embedding, "layer_norm": _norm,
 }  # fmt: skip

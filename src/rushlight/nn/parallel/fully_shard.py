@@ -294,6 +294,7 @@ def fully_shard(
 
     Raises:
         ValueError: if the mesh has more than two dimensions, or a parameter has none.
+        AssertionError: if two dimensions of the mesh have no names.
         NotImplementedError: if a dimension other than the first cannot be cut evenly.
 
     Example:
@@ -309,6 +310,13 @@ def fully_shard(
     if dp_mesh_dims is not None:
         raise NotYet("fully_shard: dp_mesh_dims; give the mesh of the data-parallel dimensions")
     mesh = mesh or init_device_mesh(default_device(), (group_of().size(),))
+    if mesh.ndim == 2 and mesh.mesh_dim_names is None:
+        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
+    if not isinstance(reshard_after_forward, (bool, int, type(None))):
+        raise ValueError(
+            "reshard_after_forward should be a bool or an int representing the group size to reshard to, not "
+            f"{reshard_after_forward}"
+        )
     offload = isinstance(offload_policy, CPUOffloadPolicy)
     layout = Layout(mesh, offload, getattr(offload_policy, "pin_memory", False))
     for m in modules:

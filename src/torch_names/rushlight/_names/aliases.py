@@ -51,6 +51,11 @@ TABLE = {
     "distributed.algorithms._checkpoint.checkpoint_wrapper": "utils.checkpoint_wrapper: ActivationWrapper CheckpointImpl "
                                                              "CheckpointWrapper OffloadWrapper apply_activation_checkpointing "
                                                              "checkpoint_wrapper offload_wrapper",
+    "distributed.algorithms.model_averaging.averagers": "distributed.averaging: ModelAverager PeriodicModelAverager",
+    "distributed.algorithms.model_averaging.hierarchical_model_averager": "distributed.averaging: HierarchicalModelAverager",
+    "distributed.algorithms.model_averaging.utils": "distributed.averaging: average_parameters "
+                                                    "average_parameters_or_parameter_groups get_params_to_average",
+    "distributed.checkpoint.api": "distributed.checkpoint.saving: CheckpointException",
     "distributed.checkpoint.filesystem": "distributed.checkpoint.saving: FileSystemReader FileSystemWriter",
     "distributed.checkpoint.state_dict": "distributed.state_dicts: StateDictOptions get_model_state_dict "
                                          "get_optimizer_state_dict get_state_dict set_model_state_dict "
@@ -65,9 +70,11 @@ TABLE = {
     "distributed.fsdp.wrap": "nn.parallel.fsdp_wrap: CustomPolicy ModuleWrapPolicy _module_wrap_policy _or_policy "
                              "always_wrap_policy enable_wrap lambda_auto_wrap_policy size_based_auto_wrap_policy "
                              "transformer_auto_wrap_policy wrap",
+    "distributed.optim.post_localSGD_optimizer": "distributed.averaging: PostLocalSGDOptimizer",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero: ZeroRedundancyOptimizer",
     "distributed.rendezvous": "distributed.meeting: rendezvous",
     "distributed.tensor._api": f"distributed.tensor: {_SPREAD}",
+    "distributed.tensor.debug": "distributed.comm_debug: CommDebugMode visualize_sharding",
     "distributed.tensor.device_mesh": "distributed.device_mesh: DeviceMesh init_device_mesh",
     "distributed.tensor.parallel.api": "distributed.tensor.parallel.plans: parallelize_module",
     "distributed.tensor.parallel.style": "distributed.tensor.parallel.styles: ColwiseParallel ParallelStyle PrepareModuleInput "

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from ....runtime.thread import here
 from .attention import context_parallel
+from .mapping import local_map
 
-__all__ = ["context_parallel", "implicit_replication"]
+__all__ = ["context_parallel", "implicit_replication", "local_map"]
 
 
 @contextmanager

@@ -4,14 +4,26 @@ from . import (  # type: ignore[attr-defined]
     default_planner,  # noqa: F401
     filesystem,
     format_utils,
+    metadata,
     state_dict,
     state_dict_loader,
     state_dict_saver,
     stateful,
 )
-from .saving import DefaultLoadPlanner, DefaultSavePlanner, FileSystemReader, FileSystemWriter, async_save, load, save
+from .hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
+from .saving import (
+    CheckpointException,
+    DefaultLoadPlanner,
+    DefaultSavePlanner,
+    FileSystemReader,
+    FileSystemWriter,
+    async_save,
+    load,
+    save,
+)
 
 __all__ = [
-    "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "async_save", "filesystem",
-    "format_utils", "load", "save", "state_dict", "state_dict_loader", "state_dict_saver", "stateful",
+    "CheckpointException", "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter",
+    "HuggingFaceStorageReader", "HuggingFaceStorageWriter", "async_save", "filesystem",
+    "format_utils", "load", "metadata", "save", "state_dict", "state_dict_loader", "state_dict_saver", "stateful",
 ]  # fmt: skip

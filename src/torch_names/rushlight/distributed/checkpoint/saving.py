@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from ...base import dtypes
+from ...base.shapes import Size
 from ...base.errors import only
 from ...core.tensor import Tensor
-from ...futures import Future
 from ...io import pth
 from ...io.sharded import TABLE, CheckpointReader, Piece, file_name, merge, publish, write_pieces
 from ..groups import group_of, world_or_none
@@ -16,8 +18,10 @@ from ..objects import all_gather_object, broadcast_object_list
 from ..tensor._utils import compute_local_shape_and_global_offset
 from ..tensor.dtensor import DTensor
 from ..tensor.rules import without_summands
+from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorProperties, TensorStorageMetadata
 
 __all__ = [
+    "CheckpointException",
     "DefaultLoadPlanner",
     "DefaultSavePlanner",
     "FileSystemReader",
@@ -60,6 +64,45 @@ class FileSystemReader(FileSystemWriter):
         >>> checkpoint.FileSystemReader("step-100").path
         'step-100'
     """
+
+    def opened(self, folder: str) -> CheckpointReader:
+        """What reads the folder."""
+        return CheckpointReader(folder)
+
+    def read_metadata(self) -> Metadata:
+        """What the folder holds: names, sizes, dtypes and in which parts they lie; no numbers are read."""
+        index = self.opened(self.path).index
+        found: dict[str, Any] = {name: BytesStorageMetadata() for name in index["others"]}
+        for name, entry in index["tensors"].items():
+            chunks = [ChunkStorageMetadata(Size(p["offset"]), Size(p["shape"])) for p in entry["parts"]]
+            properties = TensorProperties(getattr(dtypes, entry["dtype"]))
+            found[name] = TensorStorageMetadata(properties, Size(entry["whole"]), chunks)
+        return Metadata(found)
+
+
+class CheckpointException(BaseException):
+    """A checkpoint could not be written or read; no Exception, as in PyTorch.
+
+    Args:
+        msg: what went wrong.
+        failures: what went wrong, by rank.
+
+    Example:
+        >>> checkpoint.CheckpointException("not read", {0: KeyError("w")}).failures
+        {0: KeyError('w')}
+    """
+
+    def __init__(self, msg: str, failures: dict[int, Any]) -> None:
+        super().__init__(msg, failures)
+        self._failures = failures
+
+    @property
+    def failures(self) -> dict[int, Any]:
+        return self._failures
+
+    def __str__(self) -> str:
+        told = [f"rank {rank}: {type(error).__name__}: {error}" for rank, error in self._failures.items()]
+        return "\n".join([self.args[0], *told])
 
 
 def _own(planner: Any, kind: type) -> None:
@@ -185,6 +228,13 @@ def save(
     os.makedirs(final, exist_ok=True)
     flat = _flat(state_dict)
     told: Any
+    if hasattr(storage_writer, "write"):
+        tensors = {k: v.full_tensor() if isinstance(v, DTensor) else v for k, v in flat.values.items()}
+        if rank == 0:
+            storage_writer.write(final, tensors)
+        if group is not None:  # nobody goes on before the files are there
+            broadcast_object_list([None], group=group, group_src=0)
+        return
     try:
         others = {k: v for k, v in flat.values.items() if rank == 0 and not isinstance(v, Tensor)}
         pieces = _pieces(flat.values, rank, size)
@@ -256,11 +306,11 @@ def load(
         checkpoint_id: the folder; or
         storage_reader: a `FileSystemReader`.
         planner: a `DefaultLoadPlanner`, which may allow that something is missing.
-        process_group, no_dist: the ranks that read; each reads for itself.
+        process_group: the ranks that read, all of which call it; all if not given.
+        no_dist: read in this process alone.
 
     Raises:
-        RuntimeError: if the folder has no complete checkpoint, or a name is missing.
-        ValueError: if a shape differs.
+        CheckpointException: on every rank, if on one the folder has no complete checkpoint, a name is missing or a shape differs.
 
     Example:
         >>> import tempfile
@@ -273,8 +323,25 @@ def load(
         True
     """
     _own(planner, DefaultLoadPlanner)
-    reader = CheckpointReader(_path(checkpoint_id, storage_reader))
-    _load_into(state_dict, "", reader, bool(getattr(planner, "allow_partial_load", False)))
+    folder = _path(checkpoint_id, storage_reader)
+    group = _ranks(process_group, no_dist)
+    failed: Exception | None = None
+    try:
+        reader = (storage_reader if isinstance(storage_reader, FileSystemReader) else FileSystemReader(folder)).opened(
+            folder
+        )
+        _load_into(state_dict, "", reader, bool(getattr(planner, "allow_partial_load", False)))
+    except Exception as error:
+        failed = error
+    everyone: list[Any] = [failed]
+    if group is not None:
+        everyone = [None] * group.size()
+        all_gather_object(everyone, failed and RuntimeError(f"{type(failed).__name__}: {failed}"), group)
+        everyone[group.rank()] = failed
+    if any(everyone):
+        raise CheckpointException(
+            "the checkpoint was not read", {r: e for r, e in enumerate(everyone) if e}
+        ) from failed
 
 
 def _load_into(tree: Any, prefix: str, reader: CheckpointReader, partly: bool) -> Any:

@@ -61,7 +61,8 @@ def _crossings(roots: list[Any], inputs: set[int]) -> list[tuple[Any, list[Any]]
             if own is not None and not leads[node]:
                 below[node].add(own)
 
-    found, seen = [], set()
+    found: list[tuple[Any, list[Any]]] = []
+    seen: set[Any] = set()
     for root in roots:
         if root is None or root in leads:
             continue
@@ -69,7 +70,9 @@ def _crossings(roots: list[Any], inputs: set[int]) -> list[tuple[Any, list[Any]]
         if not leads[root]:
             return None  # an output that no input has a part in
     for node, led in leads.items():
-        leaves = set().union(*(below[n] for n, _ in node.next_functions if n is not None and not leads[n])) if led else set()
+        leaves = (
+            set().union(*(below[n] for n, _ in node.next_functions if n is not None and not leads[n])) if led else set()
+        )
         if leaves & seen:
             return None
         seen |= leaves

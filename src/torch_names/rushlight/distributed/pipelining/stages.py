@@ -168,7 +168,9 @@ class PipelineStage:
         if examples and told != found:
             raise RuntimeError(f"stage {self.stage_index}: {way}put_args say {told}, and these are {found}")
 
-    def backward_one(self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage], apart: bool) -> None:
+    def backward_one(
+        self, microbatch: int, loss: Any, last: bool, stages: dict[int, PipelineStage], apart: bool
+    ) -> None:
         """Backward for a microbatch: from the loss, or from the gradients that the next stage sends.
 
         With `apart` those of the inputs alone, where that can be; `weights_one` computes the others.
