@@ -11,6 +11,10 @@ from unused_parameters import unused
 
 REASONS: dict[str, str] = {
     "a hint about speed or memory: results are the same without it": """
+torch_names/rushlight/distributed/checkpoint/hf_storage.py: HuggingFaceStorageReader.__init__(thread_count)
+torch_names/rushlight/distributed/checkpoint/hf_storage.py: HuggingFaceStorageWriter.__init__(thread_count)
+torch_names/rushlight/distributed/checkpoint/hf_storage.py: HuggingFaceStorageWriter.__init__(thread_count_consolidation)
+torch_names/rushlight/distributed/comm_debug.py: visualize_sharding(use_rich)
 rushlight/autograd/gradcheck.py: gradcheck(fast_mode)
 rushlight/autograd/graph.py: save_on_cpu.__init__(device_type)
 rushlight/io/pth.py: load(mmap)
@@ -71,7 +75,6 @@ rushlight/operators/memory/query.py: set_flush_denormal(mode)
 torch_names/rushlight/accelerator.py: current_accelerator(check_available)
 torch_names/rushlight/backends/mps.py: is_macos_or_newer(major), is_macos_or_newer(minor), is_macos13_or_newer(minor)
 torch_names/rushlight/compiler.py: list_backends(exclude_tags)
-torch_names/rushlight/distributed/checkpoint/saving.py: load(process_group), load(no_dist)
 torch_names/rushlight/fx/experimental/symbolic_shapes.py: free_symbols(value)
 torch_names/rushlight/fx/operator_schemas.py: normalize_function(arg_types), normalize_function(kwarg_types)
 torch_names/rushlight/fx/passes/shape_prop.py: ShapeProp.__init__(fake_mode)

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...base import dtypes
-from ...base.shapes import Size
 from ...base.errors import only
+from ...base.shapes import Size
 from ...core.tensor import Tensor
 from ...io import pth
 from ...io.sharded import TABLE, CheckpointReader, Piece, file_name, merge, publish, write_pieces
