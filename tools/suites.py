@@ -4,6 +4,7 @@
     python tools/suites.py --most 300 keras       # no more than so many tests, evenly from all: labelled as a sample
     python tools/suites.py --most 60 pytorch      # PyTorch's own test files, each a row; pytorch/test_nn is one of them
     python tools/suites.py --again keras          # only rushlight, on the tests that passed on PyTorch in the last run
+    python tools/suites.py --part test/test_ops.py torchvision    # a suite in portions: the row is of all portions that ran
 
 Tests come from the source distribution, or where that has none from the library's repository at a release (git's `url.<base>.insteadOf`
 names another place). What a library needs is in one environment without PyTorch, as for `tools/libraries.py`; PyTorch itself is the one
@@ -72,6 +73,10 @@ SUITES = {
     "transformers": Suite("transformers==5.15.1", tuple(f"tests/models/{name}" for name in ("bert", "gpt2", "llama", "mamba", "mixtral", "t5", "vit", "whisper")),
                           ("parameterized", "sentencepiece", "scipy", "accelerate", "pytest-timeout"),
                           repository="huggingface/transformers", release="v5.15.1"),
+    "kymatio": Suite("kymatio==0.3.0", ("tests",), repository="kymatio/kymatio", release="0.3.0"),
+    "lightly": Suite("lightly==1.5.26", ("tests/loss", "tests/models", "tests/utils", "tests/transforms", "tests/data"), ("timm", "scikit-learn", "pytest-mock", "torchmetrics"),
+                     repository="lightly-ai/lightly", release="v1.5.26"),
+    "pytorch-toolbelt": Suite("pytorch-toolbelt==0.8.0", ("tests",), repository="BloodAxe/pytorch-toolbelt", release="0.8.0"),
     "captum": Suite("captum", ("tests",), ("parameterized", "scikit-learn", "flask", "flask_compress"), repository="pytorch/captum",
                     release="v0.8.0"),
     "einops": Suite("einops", ("einops/tests",), ("parameterized",), env=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
@@ -325,6 +330,7 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="run only rushlight: PyTorch's results are those of the last run"
     )
+    parser.add_argument("--part", nargs="+", help="only these of its files or folders; what the others gave stays")
     args = parser.parse_args()
     folder = libraries.cache().with_name("suites")
     torch = pytorch(folder / "torchvision-of-pytorch")
@@ -334,15 +340,22 @@ def main() -> int:
         suite = SUITES[name]
         place = sources(suite, folder / name.partition("/")[0])
         python = environment((suite.package, *suite.needs), folder / "environment")
-        kept = folder / name / "pytorch.json"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        theirs = libraries.read(kept) if args.again else run(python, suite, place, kept.parent, torch, args.most, [])
-        kept.write_text(json.dumps(theirs))
-        good = [test for test, (outcome, _) in theirs.items() if outcome == "passed"]
+        notes = folder / name
+        notes.mkdir(parents=True, exist_ok=True)
+        kept = [notes / "pytorch.json", notes / "rushlight.json"]
+        part = tuple(args.part or ("",))
+        if args.part:
+            suite = suite._replace(tests=part)
+        old = [libraries.read(file) if file.exists() else {} for file in kept]
+        rest, others = ({test: told for test, told in found.items() if not test.startswith(part)} for found in old)
+        theirs = old[0] if args.again else rest | run(python, suite, place, notes, torch, args.most, [])
+        good = [test for test, (outcome, _) in theirs.items() if outcome == "passed" and test.startswith(part)]
         if not good:
             print(f"{name}: no test passes on PyTorch", flush=True)
             continue
-        ours = run(python, suite, place, kept.parent, "rushlight", None, good)
+        ours = others | run(python, suite, place, notes, "rushlight", None, good)
+        for file, found in zip(kept, (theirs, ours), strict=True):
+            libraries.write(file, found)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
         version = suite.release.removeprefix("v")[:12] or libraries.version_of(python, suite.package.partition("==")[0])
         results = libraries.read(RESULTS)  # others may run suites, too

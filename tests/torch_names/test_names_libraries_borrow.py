@@ -289,3 +289,21 @@ def test_flat_weights_are_written_as_they_are_by_name(lib: Any) -> None:
     layer.weight_ih_l0 = lib.nn.Parameter(lib.zeros(12, 2))
     layer._flat_weights = [getattr(layer, name) for name in layer._flat_weights_names]
     assert layer._flat_weights[0] is layer.weight_ih_l0 and layer(lib.ones(1, 1, 2))[0].shape == (1, 1, 3)
+
+
+@BOTH
+def test_cdata_tells_tensors_and_storages_apart(lib: Any) -> None:
+    x = lib.zeros(3)
+    y = x[1:]
+    assert x._cdata == x._cdata != y._cdata and x.data._cdata != x._cdata
+    assert x.untyped_storage()._cdata == y.untyped_storage()._cdata != lib.zeros(3).untyped_storage()._cdata
+
+
+@BOTH
+def test_a_recorded_tensor_shows_other_memory_where_nothing_is_recorded(lib: Any) -> None:
+    w = lib.ones(3, requires_grad=True)
+    y = w * 2
+    with lib.no_grad():
+        y.set_(lib.zeros(3))
+    y.sum().backward()
+    assert y.tolist() == [0, 0, 0] and w.grad.tolist() == [2, 2, 2]

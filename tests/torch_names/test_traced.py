@@ -50,6 +50,18 @@ def test_models_are_traced_saved_and_loaded(name):
     assert loaded.state_dict().keys() == traced.state_dict().keys()
 
 
+def test_the_example_itself_is_what_a_traced_function_gets():
+    p, seen = nn.Parameter(rl.ones(2)), []
+
+    def program(a, b, c):
+        seen.append((a is p, b is p, c[0] is p))
+        return a * b + c[0]
+
+    traced = rl.jit.trace(program, (p, p, (p,)), check_trace=False)
+    assert seen == [(True, False, False)]  # as in PyTorch, where pyro asks; each place is an input of its own
+    assert traced(rl.ones(2), rl.ones(2) * 3, (rl.ones(2) * 5,)).tolist() == [8, 8]
+
+
 def test_another_batch_size_and_gradients():
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
     traced = rl.jit.trace(net, rl.randn(2, 3))

@@ -199,6 +199,10 @@ class Tensor(_Base):
     def _is_view(self) -> bool:
         return self._base is not None
 
+    @property
+    def _cdata(self) -> int:
+        return id(self)
+
     def is_inference(self) -> bool:
         """Whether the tensor was made in `inference_mode`.
 

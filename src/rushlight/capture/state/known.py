@@ -128,7 +128,7 @@ _ASKS_THE_MACHINE = frozenset(("is_available", "device_count", "is_built"))
 # Facts about a tensor's memory (address, version, sharing), which no comparison before a call can predict.
 TENSOR_SECRETS = frozenset((
     "_version", "data_ptr", "untyped_storage", "storage", "_storage", "__array_interface__",
-    "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared", "_base", "_is_view", "storage_offset",
+    "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared", "_base", "_is_view", "_cdata", "storage_offset",
     "grad_fn", "output_nr", "retains_grad", "_backward_hooks",
 ))  # fmt: skip
 

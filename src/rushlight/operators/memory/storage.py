@@ -23,7 +23,7 @@ from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
-from ...runtime.thread import settle
+from ...runtime.thread import here, settle
 from ..shape.strided import geometry, strided_over
 
 # -- storages -----------------------------------------------------------------------------------
@@ -84,6 +84,10 @@ class UntypedStorage:
     @property
     def device(self) -> Any:
         return devices.device_of(self._root)
+
+    @property
+    def _cdata(self) -> int:
+        return id(root_array(self._root))
 
     @property
     def is_cuda(self) -> bool:
@@ -433,7 +437,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         >>> x.set_(torch.tensor([5.0, 6.0, 7.0]))
         tensor([5., 6., 7.])
     """
-    if self.requires_grad and not self.is_leaf:
+    if here.grad and self.requires_grad and not self.is_leaf:
         raise RuntimeError("set_() is not allowed on a tensor that autograd has recorded")
     if source is None:
         self._a = self.new_empty((0,))._a

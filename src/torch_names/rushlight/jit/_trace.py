@@ -246,9 +246,9 @@ def _input(mode: Recorded, name: str, value: Any) -> Any:
 
 def _apart(mode: Recorded, node: Node, value: Any) -> Any:
     if isinstance(value, Tensor):
-        fresh = value.detach().requires_grad_(value.requires_grad) if value.is_leaf else value
-        mode.know(fresh, node)
-        return fresh
+        value = value.view_as(value) if id(value) in mode.nodes else value  # each place of the example is an input
+        mode.know(value, node)
+        return value
     if isinstance(value, (tuple, list)):
         parts = [_apart(mode, mode.graph.call_function(_getitem, (node, i)), v) for i, v in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
