@@ -29,6 +29,7 @@ from .replay.node import APART, TWICE
 from .replay.replay import Replay, SharedArguments, Unfinished
 from .state import tree
 from .state.keys import arguments_overlap, like_these, mode, signature
+from .state.tree import Same
 from .state.watch import NotReady
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _FREE = 8  # kinds of arguments that are recorded before replays have to pay for
 _OFTEN = 16  # calls of a kind before it is recorded, where kinds are many or others wait
 _PAID = (64, 4096)  # replays that pay for one kind more, and for one that another has to make room for
 _OBJECTS = 8  # without a dict of their own, whose methods one function has programs for
+_FAILED = 3  # kinds of arguments without a program before no other kind is tried, where none has one
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
 
@@ -69,6 +71,8 @@ class Compiled:
         self.last: Entry | None = None
         self.quiet = 0  # calls to come whose arguments nobody looks at
         self.missed = 0  # calls in a row without a place for programs
+        self.met: dict[type, Same] = {}  # the first argument of a class, where only identity tells one from another
+        self.anew: set[type] = set()  # classes of which another object came since: those are compared by what they hold
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_plain():
@@ -81,7 +85,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
         tensors: list[Tensor] = []
         try:
-            shape = tree.flatten((args, kwargs), tensors)
+            found = tree.Records((args, kwargs), tensors, self.anew)
         except RecursionError:  # a list that holds itself
             return self.fn(*args, **kwargs)
         for t in tensors:
@@ -89,8 +93,10 @@ class Compiled:
                 if here.vmaps:  # a sample of a function that is mapped
                     return self.fn(*args, **kwargs)
                 return self._entry_of(type(t)).call(args, kwargs, tensors)
-        key = (shape, signature(tensors), mode())
+        key = (found.shape, signature(tensors), mode())
         entry = self.entries.get(key)
+        if entry is None and self._comes_anew(args, kwargs):
+            return self(*args, **kwargs)
         if entry is None:
             entry = self._new_entry(key)
             if entry is None:
@@ -99,7 +105,21 @@ class Compiled:
         if entry.like is None and not kwargs and len(tensors) == len(args):
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
         self.last = entry
-        return entry.call(args, kwargs, tensors)
+        return entry.call(args, kwargs, tensors, found.objects)
+
+    def _comes_anew(self, args: tuple, kwargs: dict) -> bool:
+        """Whether an argument is another object than the one of its class before, and could be compared by what it holds."""
+        before = len(self.anew)
+        for value in tree.leaves((args, kwargs)):
+            cls = type(value)
+            if (
+                cls not in self.anew
+                and tree.is_record(value)
+                and self.met.setdefault(cls, Same(value)).value is not value
+            ):
+                if tree.holds_values(value):
+                    self.anew.add(cls)
+        return len(self.anew) > before
 
     def _entry_of(self, kind: type) -> Entry:
         """Where calls go that are given a tensor which no program can hold: they run as they are."""
@@ -124,6 +144,10 @@ class Compiled:
         many = len(self.rare) > PROGRAMS and next(reversed(self.rare)) != kind
         seen = self.rare.pop(kind, 0) + 1
         waiting = [k for k, e in self.entries.items() if e.waits()]
+        if len(self.entries) - len(waiting) >= _FAILED and not any(
+            e.programs or e.churn for e in self.entries.values()
+        ):
+            return None
         often = _OFTEN if many or len(waiting) >= _WAITING else 2 if waiting else 1
         if seen < often or not self._is_paid():
             self.rare[kind] = seen
@@ -269,6 +293,8 @@ class Compiled:
         self.gathered.clear()
         self.bound.clear()
         self.told.clear()
+        self.met.clear()
+        self.anew.clear()
         self.last = None
 
 
@@ -301,20 +327,21 @@ class Entry:
         self.seen = Seen()  # what calls have run
         self.used: frozenset[int] | None = None  # results that callers differentiate, if not all
         self.adapted = False  # whether it was another one when there was a program already
+        self.anew = False  # whether what the first calls ran was forgotten
         self.careful = False  # whether calls whose arguments share memory run as they are
         # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
 
-    def call(self, args: tuple, kwargs: dict, tensors: Sequence[Tensor]) -> Any:
+    def call(self, args: tuple, kwargs: dict, tensors: Sequence[Tensor], objects: Sequence[Any] = ()) -> Any:
         if here.tracer is not None:
             if self.eager is not None and not self.programs:
                 # Loops around it are traced as if nothing were compiled.
                 return self.owner.fn(*args, **kwargs)
             here.tracer.interrupt("a compiled function is called")
         for program in self.programs:
-            if program.obstacle(tensors, (args, kwargs)) is None:
+            if program.obstacle(tensors, (args, kwargs), objects) is None:
                 try:
-                    return program(tensors, args, kwargs)
+                    return program(tensors, args, kwargs, objects)
                 except Unfinished:
                     pass  # the function itself meets what the kernel refused, and may know what to do
                 return self.owner.fn(*args, **kwargs)
@@ -330,7 +357,8 @@ class Entry:
             return self._call_traced(args, kwargs)
         if here.stance != "default" and self.programs:
             if here.stance == "fail_on_recompile":
-                raise RuntimeError(f"a program would be recorded anew: {self._why(tensors, args, kwargs)}")
+                why = self.programs[0].obstacle(tensors, (args, kwargs), objects)
+                raise RuntimeError(f"a program would be recorded anew: {why}")
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
 
@@ -374,9 +402,6 @@ class Entry:
     def _stay_eager(self, why: str) -> None:
         self._give_up(CannotCapture(why), "")
 
-    def _why(self, tensors: Any, args: tuple, kwargs: dict) -> str | None:
-        return self.programs[0].obstacle(tensors, (args, kwargs))
-
     def _record(self, args: tuple, kwargs: dict) -> Any:
         try:
             if not can_watch():  # a debugger is at work: let it see every line
@@ -385,7 +410,7 @@ class Entry:
             if self.eager is not None:
                 return self.owner.fn(*args, **kwargs)
             with DisableTorchFunctionSubclass():  # looking at a tensor is no call of the user's
-                recording = Recording(self.owner.fn, args, kwargs, self.seen, self.used)
+                recording = Recording(self.owner.fn, args, kwargs, self.seen, self.used, self.owner.anew)
         except NotReady:
             return self.owner.fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is
@@ -418,8 +443,12 @@ class Entry:
                 return  # most likely it was another thread: the next call will tell
             recording.complain_of_draws()
         strange = recording.unknown()
-        if strange is not None:
+        if strange is not None and self.anew:
             raise CannotCapture(strange)
+        if strange is not None:  # which may be what the first calls alone have run: a warning once, a cache
+            self.seen, self.tries, self.anew = Seen(), 0, True
+            self.recent.clear()
+            return
         recording.analyse()
         check(recording)
         if recording.grown and not recording.guessed:

@@ -99,8 +99,11 @@ class Place:
         self.why, self.quick = why, None
         self.recent.clear()
 
-    def pair_of(self, recorder: Recorder, loose: Callable[[tuple[str, str]], None]) -> Recorder | None:
-        """A stretch heard before that is like this one; otherwise this one is kept."""
+    def pair_of(self, recorder: Recorder, loose: Callable[[tuple[str, str]], bool]) -> Recorder | None:
+        """A stretch heard before that is like this one; otherwise this one is kept.
+
+        `loose` notes a kernel that is run at once from now on, and says whether it was not so before.
+        """
         self.listen -= 1
         why = None
         for other in reversed(self.recent):
@@ -109,9 +112,8 @@ class Place:
             if why is None:
                 self.recent.remove(other)
                 return other
-            # This kernel is run at once from now on, so stretches heard before are of no use.
-            if agreement.loose is not None:
-                loose(agreement.loose)
+            # Stretches heard before, which have that kernel, are of no use.
+            if agreement.loose is not None and loose(agreement.loose):
                 self.recent.clear()
                 self.listen += 1
                 return None

@@ -631,10 +631,13 @@ class Tracer:
         if other is not None:
             self._build(place, other, recorder)
 
-    def _loosen(self, what: tuple[str, str]) -> None:
+    def _loosen(self, what: tuple[str, str]) -> bool:
         """A kernel at a line that takes another part of the data each time is run at once from now on."""
+        if what in self.loose:
+            return False
         self.loose.add(what)
         self.loose_names.add(what[0])
+        return True
 
     def _stop_hearing(self) -> Recorder:
         recorder = self.recorder

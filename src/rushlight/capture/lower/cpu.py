@@ -56,6 +56,11 @@ class CpuReplay:
         for array, value in zip(self.arguments, values):
             np.copyto(array, value)
 
+    def give_all(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Copy arguments that were written to those whom they belong to."""
+        for target, array in pairs:
+            np.copyto(target, array)
+
     def watched(self) -> CpuReplay:
         """The same program over the same memory, which notes in `ticks` when each of its instructions is done."""
         if self.twin is None:

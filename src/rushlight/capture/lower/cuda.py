@@ -56,7 +56,7 @@ class CudaReplay:
         self.fresh = [s.storage.device == "cpu" for s in program.results]
         self.arguments = [self._argument(s) for s in program.arguments]
         self.seeds = [self.arguments[i] for i in seeds]
-        self._into: dict[int, Any] = {}  # the launch that fills so many arguments, if there is one
+        self._into: dict[int, list[tuple]] = {}  # the launches that fill so many arguments: from where to where, which
         self._copies: dict[int, Any] = {}  # the launch that copies a result, if there is one
         self._alike: dict[tuple[int, ...], Any] = {}  # of `copy_alike`, by numbers of bytes
         for slot in program.slots:
@@ -195,13 +195,23 @@ class CudaReplay:
         """Copy the first arguments into their places, which are laid out as they are."""
         n = len(values)
         if n not in self._into:
-            self._into[n] = copies_into(self.arguments[:n])
-        go = self._into[n]
-        if go is not None:
-            go(*values)
+            groups = [(at, min(at + MOST, n)) for at in range(0, n, MOST)]
+            self._into[n] = [(at, end, copies_into(self.arguments[at:end])) for at, end in groups]
+        for at, end, go in self._into[n]:
+            if go is not None:
+                go(*values[at:end])
+                continue
+            for array, value in zip(self.arguments[at:end], values[at:end]):
+                self.fill(array, value)
+
+    def give_all(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Copy arguments that were written to those whom they belong to."""
+        alike = [p for p in pairs if p[0].strides == p[1].strides and extent(p[1]) == (0, p[1].nbytes)]
+        if len(alike) != len(pairs) or not all(a.__class__ is cupy.ndarray and a.nbytes for p in pairs for a in p):
+            for target, array in pairs:
+                target[...] = array
             return
-        for array, value in zip(self.arguments, values):
-            self.fill(array, value)
+        self.copy_alike(alike)
 
     copies_into = staticmethod(copies_into)
 

@@ -19,6 +19,9 @@ from ..in_c import native
 from .instructions import Instruction, Program
 from .slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 
+# What a kernel raises because of values (`tests/ops/test_value_checks.py` sees it of those that do).
+BY_VALUES = (ArithmeticError, IndexError, OverflowError, RuntimeError, TypeError, ValueError)
+
 
 def within(a: Any, size: int) -> bool:
     """Whether positions lie in [0, size)."""

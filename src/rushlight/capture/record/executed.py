@@ -93,8 +93,11 @@ class Seen:
         self.strange: str | None = None  # what it called that is not known
         self.complete = True  # whether nothing hid any instruction
 
-    def absorb(self, now: Seen, reached: dict[int, Any]) -> bool:
-        """Add what a call ran, of objects those that outlive it; whether anything was new."""
+    def absorb(self, now: Seen, reached: dict[int, Any], kinds: dict[int, type]) -> bool:
+        """Add what a call ran, of objects those that outlive it; whether anything was new.
+
+        `kinds` are the classes of arguments that are compared by what they hold: what else they are asked for is their class's.
+        """
         grown, self.calls = now.abstract and not self.abstract, self.calls + 1
         self.tables.update(now.tables)
         self.abstract = self.abstract or now.abstract
@@ -104,12 +107,19 @@ class Seen:
             mine |= ran
         for key, (value, names) in now.asked.items():
             value = value() if type(value) is _OfTensor else value
-            if key in reached and reached[key][0] is value:
-                known = self.asked.setdefault(key, (value, set()))[1]
-                grown |= not names <= known
-                known |= names
+            if key in kinds:
+                key, value = id(kinds[key]), kinds[key]
+            elif key not in reached or reached[key][0] is not value:
+                continue
+            known = self.asked.setdefault(key, (value, set()))[1]
+            grown |= not names <= known
+            known |= names
         for key, value in now.whole.items():
-            if key in reached and reached[key][0] is value and key not in self.whole:
+            if key in kinds:
+                key, value = id(kinds[key]), kinds[key]
+            elif key not in reached or reached[key][0] is not value:
+                continue
+            if key not in self.whole:
                 self.whole[key], grown = value, True
         return grown
 

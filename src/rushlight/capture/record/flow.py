@@ -257,8 +257,8 @@ _CAUGHT = dis.opmap.get("PUSH_EXC_INFO", -1)
 _WITH = dis.opmap.get("WITH_EXCEPT_START", -1)
 
 
-def is_caught() -> bool:
-    """Whether an error that is raised now would come to a handler of the function, or of one that it calls."""
+def is_caught(by_values: tuple[type, ...]) -> bool:
+    """Whether one of these errors, raised now, would come to a handler of the function, or of one that it calls."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
@@ -266,14 +266,16 @@ def is_caught() -> bool:
             return False
         if not name.startswith(_PACKAGE):
             at = frame.f_lasti
-            if any(start <= at < end for start, end in _handled(frame.f_code)):
-                return True
+            for start, end, handler in _handled(frame.f_code):
+                if start <= at < end and not _passes(frame, handler, by_values):
+                    return True
         frame = frame.f_back
     return False
 
 
-def _handled(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Where the code is inside of a `try`: from which instruction to which."""
+@lru_cache(maxsize=1024)
+def _handled(code: CodeType) -> tuple[tuple[int, int, tuple[str, ...] | None], ...]:
+    """Where the code is inside of a `try`: from which instruction to which, and what its handlers ask for."""
     parse = getattr(dis, "_parse_exception_table", None)
     if parse is None or not code.co_exceptiontable:
         return ()
@@ -281,5 +283,25 @@ def _handled(code: CodeType) -> tuple[tuple[int, int], ...]:
     for entry in parse(code):
         first, second = code.co_code[entry.target], code.co_code[entry.target + 2]
         if first == _CAUGHT and second != _WITH:
-            found.append((entry.start, entry.end))
+            found.append((entry.start, entry.end, _asked_for(code, entry.target)))
     return tuple(found)
+
+
+def _asked_for(code: CodeType, target: int) -> tuple[str, ...] | None:
+    """The names behind each `except` of a `try`; None where there is anything else, as `finally` or a bare `except`."""
+    names: list[str] = []
+    steps = [ins for ins in dis.get_instructions(code) if ins.offset >= target and ins.opname not in _IDLE][1:]
+    while len(steps) > 2 and (steps[0].opname, steps[1].opname) == ("LOAD_GLOBAL", "CHECK_EXC_MATCH"):
+        if not steps[2].opname.endswith("IF_FALSE"):
+            return None
+        names.append(steps[0].argval)
+        steps = [ins for ins in steps if ins.offset >= steps[2].argval]
+    return tuple(names) if steps and steps[0].opname == "RERAISE" else None
+
+
+def _passes(frame: FrameType, names: tuple[str, ...] | None, errors: tuple[type, ...]) -> bool:
+    """Whether a handler lets all of these errors by: it names Python's own exceptions, and none that they are."""
+    if names is None or any(name in frame.f_globals for name in names):
+        return False
+    asked = tuple([frame.f_builtins.get(name) for name in names])
+    return all(isinstance(a, type) and not any(issubclass(e, a) for e in errors) for a in asked)

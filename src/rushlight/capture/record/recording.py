@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -40,7 +40,13 @@ class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
     def __init__(
-        self, fn: Callable, args: tuple, kwargs: dict, seen: Seen | None = None, used: frozenset[int] | None = None
+        self,
+        fn: Callable,
+        args: tuple,
+        kwargs: dict,
+        seen: Seen | None = None,
+        used: frozenset[int] | None = None,
+        anew: Iterable[type] = (),
     ) -> None:
         self.used = used  # results that callers differentiate, by their order; None: not known yet
         self.fn, self.args, self.kwargs = fn, args, kwargs
@@ -48,10 +54,13 @@ class Recording:
         self.seen = Seen() if seen is None else seen
         self.guessed = not self.seen.calls  # nothing is known yet of what the code does
         self.tensors: list[Tensor] = []
-        self.shape = tree.flatten((args, kwargs), self.tensors)
+        self.anew = frozenset(anew)  # classes of arguments that are compared by what they hold
+        self.records = tree.Records((args, kwargs), self.tensors, self.anew)
+        self.shape = self.records.shape
         self.looks = [_look_of(t) for t in self.tensors]
-        self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else self.seen)
-        self.identity = Identity(self.watch, (args, kwargs))
+        held = [v for v in tree.leaves((args, kwargs, self.records.contents())) if self.records.place(v) is None]
+        self.watch = Watch(fn, held, None if self.guessed else self.seen, self.records.objects)
+        self.identity = Identity(self.watch, (args, kwargs), self.records.objects)
         self.leaves = self._leaves()
         places = {id(t): i for i, t in enumerate(self.tensors)}
         self.leaf_keys = [places.get(id(t), id(t)) for t in self.leaves]
@@ -125,9 +134,9 @@ class Recording:
             if now[0] is not before[0] or now[1] is not before[1] or now[2:] != before[2:]:
                 return f"the memory, history, hooks or attributes of argument {i}"
         now_there: list[Tensor] = []
-        same_shape = tree.flatten((self.args, self.kwargs), now_there) == self.shape
+        same_shape = tree.Records((self.args, self.kwargs), now_there, self.anew).shape == self.shape
         if not same_shape or list(map(id, now_there)) != list(map(id, self.tensors)):
-            return "a container among the arguments"
+            return "a container or an object among the arguments"
         return None
 
     def _notice(self, what: str) -> None:
@@ -138,7 +147,8 @@ class Recording:
     def _absorb(self, now: Seen) -> bool:
         """Whether this call ran anything that the watch did not know of."""
         functions = {id(fn): (fn, "") for fn, _ in self.watch.functions.values()}
-        return self.seen.absorb(now, {**self.watch.objects, **self.watch.tensors, **functions})
+        kinds = {id(o): type(o) for o in self.records.objects}
+        return self.seen.absorb(now, {**self.watch.objects, **self.watch.tensors, **functions}, kinds)
 
     def unknown(self) -> str | None:
         """What the call touches that no comparison before a replay would notice, or None."""
@@ -224,6 +234,8 @@ class Recording:
             if not any(r is reading for r in given):  # a function of C between here and there took it
                 reading.used("item()")
         kept = tree.containers(self.result)
+        if any(id(o) in self.watch.objects for o in self.records.objects):
+            self.recorder.complain("is given an object that it keeps itself", "its arguments")
         if any(isinstance_of(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
             self.recorder.complain("returns a dict with tensors for keys", "its return")
         lists = [id(v) for v in kept]
@@ -279,7 +291,8 @@ class Recording:
             return ("number", self.add_result(reading.slot), float if isinstance(value, float) else int)
         if is_array(value):
             self.recorder.complain("returns a NumPy array", "its return")
-        return ("value", value)
+        at = self.records.place(value)
+        return ("value", value) if at is None else ("object", at)
 
     def _describe_tensor(self, value: Tensor, window: tuple | None = None) -> tuple:
         """A new tensor; `window`: of what else that nobody is given it is a view, and how."""
@@ -396,7 +409,7 @@ class Recording:
     def forget(self) -> None:
         """Free the arrays of the call: only its program is compared with that of the next call."""
         self.recorder.close()
-        del self.result, self.tensors, self.live
+        del self.result, self.tensors, self.live, self.records
         self.entry_grads, self.versions, self.old_grads = [], [], []
 
     def settle_constants(self, other: Recording) -> None:

@@ -20,7 +20,7 @@ from ...core.values import HOST_READ
 from ...runtime.door import Kernel
 from ...runtime.facts import NOTHING
 from ..program.instructions import Program
-from ..program.refuse import looked_at, may_refuse
+from ..program.refuse import BY_VALUES, looked_at, may_refuse
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from ..state.keys import HOOKED, PART, RESULT, role
 from ..state.kinds import PLAIN, lookup
@@ -54,7 +54,7 @@ class RuleOfCalls(RecorderRule):
         if kernel.name == "as_strided" and recorder.inputs_of(arrays)[0].storage.kind == ARGUMENT:
             # Arguments are compared by how they lie, not by where in their memory they begin.
             recorder.complain("calls as_strided, which looks at the memory around an argument,")
-        if _may_raise(recorder, kernel, arrays) and _left_traces(recorder) and is_caught():
+        if _may_raise(recorder, kernel, arrays) and _left_traces(recorder) and is_caught(BY_VALUES):
             # A program that failed there could not be run anew, and nobody but Python knows what its handler does.
             recorder.complain(f"catches what {kernel.name} may raise behind a change that lasts")
         return None

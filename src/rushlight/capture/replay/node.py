@@ -224,7 +224,7 @@ class Remaking:
     """
 
     def __init__(self, replay: Replay, r: Recording) -> None:
-        self.fn, self.shape, self.mode = r.function, r.shape, r.mode
+        self.fn, self.shape, self.anew, self.mode = r.function, r.shape, r.anew, r.mode
         self.watch = replay.watch
         self.places = r.backward.outputs if r.backward is not None else []
         late = {id(t) for t in replay.lasting}  # compared in any case
@@ -279,7 +279,7 @@ class Remaking:
             return self.never or "its arguments are gone"
         tensors: list[Tensor] = []
         given, before, read, _ = noted
-        if tree.flatten(given, tensors) != self.shape or len(tensors) != len(before):
+        if tree.Records(given, tensors, self.anew).shape != self.shape or len(tensors) != len(before):
             return "its arguments have changed"
         for t, (same, array, version) in zip(tensors, before):
             if t is not same or t._a is not array or t._version != version:

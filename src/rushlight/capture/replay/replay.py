@@ -189,13 +189,13 @@ class Replay(Path):
 
     # -- guards ---------------------------------------------------------------------------------
 
-    def obstacle(self, tensors: Sequence[Tensor], given: tuple[tuple, dict]) -> str | None:
+    def obstacle(self, tensors: Sequence[Tensor], given: tuple[tuple, dict], objects: Sequence[Any] = ()) -> str | None:
         """Why this program cannot run now, or None: something that it depends on is not as it was."""
         if not self.intact():
             why = self.unfit or self.watch.changed()
             if why is not None:
                 return why
-        if self.identity.recorded and not self.identity.same(given):
+        if self.identity.recorded and not self.identity.same(given, objects):
             return "arguments are one object, or the function's own, otherwise than they were"
         if self._shared(tensors):
             return "an argument shares memory with what the function keeps, or with another one"
@@ -294,11 +294,11 @@ class Replay(Path):
 
     # -- the call -------------------------------------------------------------------------------
 
-    def __call__(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
+    def __call__(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict, objects: Sequence[Any] = ()) -> Any:
         with self.lock:  # threads that share a program take turns
-            return self._run(tensors, args, kwargs)
+            return self._run(tensors, args, kwargs, objects)
 
-    def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
+    def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict, objects: Sequence[Any]) -> Any:
         if self.checks and not self.checks.fit(tensors):
             raise Unfinished
         self.runs += 1
@@ -333,11 +333,9 @@ class Replay(Path):
             raise
         for settle in self.after:
             settle()
-        for i in self.written:
-            target = tensors[i]._a
-            # A gradient that was written, replaced, and that nobody holds: the new one lies there now.
-            if not any(target is a for a in self.lent.arrays):
-                target[...] = low.arguments[i]
+        # A gradient that was written, replaced, and that nobody holds: the new one lies there now.
+        lent = {id(a) for a in self.lent.arrays}
+        low.give_all([(a, low.arguments[i]) for i in self.written if id(a := tensors[i]._a) not in lent])
         for at, t, place, version in self.loose_grads:
             t = t if at is None else tensors[at]
             if place is None:
@@ -354,7 +352,7 @@ class Replay(Path):
             for t, place, version in self.lent_grads:
                 t._grad = tensor_over(copy_as_it_lies(outs[place]), low.array_type)
                 bump(t._grad, version)
-        result = (self._one if self.alone else self._results)(outs, tensors, node)
+        result = self._one(outs, tensors) if self.alone else self._results(outs, tensors, objects, node)
         del outs
         if first:
             self.lent.measure()
@@ -389,7 +387,7 @@ class Replay(Path):
         """The history of a result that a backward pass from outside cannot use; it fails as the eager one would."""
         return SpentNode(maker[2], maker[3][1] if maker[3] is not None else "freed")
 
-    def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
+    def _one(self, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
         """The result that is one tensor alone, most often the loss after its backward."""
         _, place, label, _, inference, _, window = self.makers[0]
         t = self._tensor(place, outs, tensors, inference)
@@ -409,8 +407,8 @@ class Replay(Path):
             found[i] = (t if at is None else tensors[at]).grad
         return found
 
-    def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
-        leaves = Leaves(self, outs, tensors, node)
+    def _results(self, outs: tuple, tensors: Sequence[Tensor], objects: Sequence[Any], node: Any) -> Any:
+        leaves = Leaves(self, outs, tensors, objects, node)
         if node is not None:
             node.stamps += [leaves.stamp(of, words) for kind, of, words in self.backward.stamps if kind == "place"]
         if self.shape is None:

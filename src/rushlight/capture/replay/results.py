@@ -44,8 +44,8 @@ class SpentNode(Node):
 class Leaves:
     """The leaves of one call's result, each made once, as the recorded call described them."""
 
-    def __init__(self, replay: Any, outs: tuple, tensors: Sequence[Tensor], node: Any) -> None:
-        self.replay, self.outs, self.tensors, self.node = replay, outs, tensors, node
+    def __init__(self, replay: Any, outs: tuple, tensors: Sequence[Tensor], objects: Sequence[Any], node: Any) -> None:
+        self.replay, self.outs, self.tensors, self.objects, self.node = replay, outs, tensors, objects, node
         self.live: Sequence[int] = () if node is None else replay.backward.outputs
         self.spent = replay._spent_nodes(self.live)
         self.made: dict[int, Any] = {}
@@ -81,6 +81,8 @@ class Leaves:
             return rest[0](self.outs[at].item())
         if kind == "argument":
             return self.tensors[at]
+        if kind == "object":
+            return self.objects[at]
         if kind == "again":
             return self.make(at)
         if kind == "view":

@@ -13,29 +13,30 @@ from typing import Any
 import numpy as np
 
 from . import tree
-from .kinds import PLAIN
+from .kinds import PLAIN, own_dict
 
 
 class Identity:
     """The objects among the arguments of a recorded call, and which of them are the same in later calls."""
 
-    def __init__(self, watch: Any, given: tuple) -> None:
+    def __init__(self, watch: Any, given: tuple, objects: Sequence[Any]) -> None:
         self.every = watch.by_identity  # otherwise only what can be changed matters
-        self.recorded = self._objects(given)
+        self.recorded = self._objects(given, objects)
         self.order = order_of(self.recorded)
         self.own = watch.own_objects() if self.recorded else frozenset()
 
-    def _objects(self, given: tuple) -> list[Any]:
+    def _objects(self, given: tuple, objects: Sequence[Any]) -> list[Any]:
         args, kwargs = given  # the tuple and the dict themselves are made anew for each call
-        found = [v for part in (*args, *kwargs.values()) for v in tree.by_value(part)]
+        held = [v for o in objects for v in (own_dict(o) or {}).values()]
+        found = [v for part in (*args, *kwargs.values(), *held) for v in tree.by_value(part)]
         if self.every:
-            return found
+            return [*found, *objects]
         # A list that holds a NaN has that one and no other, as far as `in` and `==` are concerned.
-        return [v for v in found if issubclass(type(v), (list, dict)) or _is_nan(v)]
+        return [*[v for v in found if issubclass(type(v), (list, dict)) or _is_nan(v)], *objects]
 
-    def same(self, given: tuple) -> bool:
+    def same(self, given: tuple, objects: Sequence[Any]) -> bool:
         """Whether the same of these are one object, and those of the function's own are so again."""
-        now = self._objects(given)
+        now = self._objects(given, objects)
         if order_of(now) != self.order:
             return False
         own = self.own

@@ -184,6 +184,21 @@ class Objects(Library):
             self._attribute(value, inside, name, label, name in own)
         self._methods(value, cls, label)
 
+    def _kind_of_record(self, value: Any, label: str) -> None:
+        """What an argument that is compared by what it holds has beside that: its class, and the methods that ran."""
+        cls, inside = type(value), own_dict(value)
+        self.visit(cls, f"type({label})")
+        if self._is_whole(value):
+            self._class_values(cls, label)
+        for name in sorted(self._names(value)):
+            member = lookup(cls, name)
+            if name in inside and not hasattr(type(member), "__set__"):
+                if member is not MISSING and hasattr(type(member), "__get__"):
+                    self._class_names_of(type(member))
+            elif (member is not MISSING or name in self._asked(value)) and not isinstance(member, _DESCRIPTORS):
+                self._member(cls, name, member, f"{label}.{name}")
+        self._methods(value, cls, label, is_record=True)
+
     def _class_values(self, cls: type, label: str) -> None:
         """Everything that a class holds beside functions, for code that looks it up by any name."""
         for base in cls.__mro__:
@@ -244,7 +259,7 @@ class Objects(Library):
             if not isinstance(member, _PLAIN_MEMBERS):
                 self.visit(member, label)
 
-    def _methods(self, value: Any, cls: type, label: str) -> None:
+    def _methods(self, value: Any, cls: type, label: str, is_record: bool = False) -> None:
         """The functions of a class that ran, whatever called them."""
         for base in cls.__mro__:
             if is_trusted(home_of(base)) or base in TYPES:
@@ -265,7 +280,7 @@ class Objects(Library):
                         owner = cls if lookup(cls, name) is member else base
                         self._member(owner, name, member, at)
                         inside = own_dict(value)
-                        if inside is not None and isinstance(member, types.FunctionType):
+                        if inside is not None and isinstance(member, types.FunctionType) and not is_record:
                             if name not in inside and not name.startswith("__"):
                                 self._row(inside, name, MISSING, at)
                         if isinstance(member, classmethod):
@@ -288,7 +303,9 @@ class Objects(Library):
                 self._class_names(base)
 
     def _says(self, cls: type, names: Any, label: str) -> None:
-        """What a class says of itself, which is no member of it."""
+        """What a class says of itself, which is no member of it. Of a type of C it says the same for ever, in new strings."""
+        if not cls.__flags__ & 1 << 9:
+            return
         for name in sorted(_OF_CLASSES.intersection(names)):
             if (id(cls), name) not in self.members:
                 self.members.add((id(cls), name))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,8 +13,8 @@ import numpy as np
 
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
-from .kinds import own_dict
-from .known import made_by_python
+from .kinds import is_module, is_optimizer, is_trusted, own_dict
+from .known import OF_TYPING, made_by_python
 
 _OURS = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -34,10 +35,11 @@ class Same:
         return id(self.value)
 
 
-def flatten(value: Any, tensors: list[Tensor]) -> Any:
+def flatten(value: Any, tensors: list[Tensor], leaf: Callable[[Any], Any] = Same) -> Any:
     """Append the tensors of `value` to the list and return what is left, hashable.
 
-    Two trees with equal rests are the same to any code: numbers by type and bit, objects by identity.
+    Two trees with equal rests are the same to any code: numbers by type and bit, objects by identity, or by what `leaf`
+    makes of them.
     """
     cls = type(value)  # isinstance() and `__class__` would run a `__getattribute__` of the user's
     if issubclass(cls, Tensor):
@@ -51,17 +53,17 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
         return (cls, value)
     if is_container(cls):
         if issubclass(cls, dict):
-            items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in _entries(value)]
+            items = [(flatten(k, tensors, leaf), flatten(v, tensors, leaf)) for k, v in _entries(value)]
         else:
-            items = [flatten(v, tensors) for v in _entries(value)]
-        return (cls, tuple(items), _rest(value, tensors))
+            items = [flatten(v, tensors, leaf) for v in _entries(value)]
+        return (cls, tuple(items), _rest(value, tensors, leaf))
     if cls is slice:
-        return (cls, flatten((value.start, value.stop, value.step), tensors))
+        return (cls, flatten((value.start, value.stop, value.step), tensors, leaf))
     if cls is range or home_of(cls).startswith(_OURS):
         return (cls, value) if cls.__hash__ is not None else Same(value)
     if issubclass(cls, np.generic):
         return (cls, value.tobytes())
-    return Same(value)
+    return leaf(value)
 
 
 _BARE = (tuple, list, dict, OrderedDict)
@@ -96,10 +98,76 @@ def _entries(value: Any) -> Any:
     return (tuple if issubclass(cls, tuple) else list).__iter__(value)
 
 
-def _rest(value: Any, tensors: list[Tensor]) -> Any:
+def _rest(value: Any, tensors: list[Tensor], leaf: Callable[[Any], Any]) -> Any:
     """The attributes of a container of a class of its own."""
     own = own_dict(value)
-    return flatten(own, tensors) if own else None
+    return flatten(own, tensors, leaf) if own else None
+
+
+class Records:
+    """A tree some of whose objects are compared by what they hold: batches, caches, of classes that come as ever new objects."""
+
+    def __init__(self, given: Any, tensors: list[Tensor], anew: Container[type]) -> None:
+        self.tensors, self.anew = tensors, anew
+        self.objects: list[Any] = []  # those, in order
+        self._places: dict[int, int] = {}
+        self.shape = flatten(given, tensors, self._leaf if anew else Same)
+
+    def _leaf(self, value: Any) -> Any:
+        return self._described(value) if type(value) in self.anew else Same(value)
+
+    def _inside(self, value: Any) -> Any:
+        return self._described(value) if is_record(value) else Same(value)
+
+    def _described(self, value: Any) -> Any:
+        at = self._places.setdefault(id(value), len(self.objects))
+        if at < len(self.objects):
+            return (type(value), at)
+        self.objects.append(value)
+        own = own_dict(value)
+        return (type(value), tuple(own), tuple([flatten(v, self.tensors, self._inside) for v in own.values()]))
+
+    def contents(self) -> list[Any]:
+        """What the objects hold beside each other."""
+        return [v for o in self.objects for v in own_dict(o).values() if id(v) not in self._places]
+
+    def place(self, value: Any) -> int | None:
+        """Which of the objects a value is."""
+        return self._places.get(id(value))
+
+
+_records: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+_PARTS = frozenset(("__getattribute__", "__new__"))  # members of a class that make its objects more than what they hold
+
+
+def is_record(value: Any) -> bool:
+    """Whether an object consists of its attributes alone, none of which is hidden: of a class of the user's, no part of ours."""
+    cls = type(value)
+    found = _records.get(cls)
+    if found is None:
+        bases = [base for base in cls.__mro__ if base is not object and base not in OF_TYPING]
+        found = _records[cls] = (
+            type(cls) in (type, ABCMeta)
+            and all(map(_adds_no_fields, bases))
+            and not any(_PARTS & vars(base).keys() or is_trusted(home_of(base)) for base in bases)
+            and not issubclass(cls, (BaseException, *_BARE))
+        )
+    return found and own_dict(value) is not None and not (is_module(value) or is_optimizer(value))
+
+
+def holds_values(value: Any, seen: set[int] | None = None) -> bool:
+    """Whether a record holds tensors, plain values, classes, functions and records like it, so that an equal one can stand for it."""
+    seen = set() if seen is None else seen
+    cls = type(value)
+    if id(value) in seen or issubclass(cls, (Tensor, type, FunctionType, np.generic)) or cls in (*_PLAIN, slice, range):
+        return True
+    seen.add(id(value))
+    if is_container(cls):
+        parts = [p for e in _entries(value) for p in (e if issubclass(cls, dict) else (e,))]
+        return all(holds_values(p, seen) for p in (*parts, *(own_dict(value) or {}).values()))
+    if home_of(cls).startswith(_OURS):
+        return True
+    return is_record(value) and all(holds_values(p, seen) for p in own_dict(value).values())
 
 
 def by_value(value: Any) -> Iterator[Any]:

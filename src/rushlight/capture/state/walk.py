@@ -11,6 +11,7 @@ import functools
 import importlib.util
 import sys
 import types
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,11 @@ from .kinds import (
 from .names import codes, names_of
 from .objects import METHODS, Objects
 
-_LEAVES = (range, slice, type(...), type(NotImplemented), np.dtype, np.number, np.bool_, np.character, np.datetime64)
+# What an abstract class keeps of classes that it took in is asked by `isinstance` alone, whose answers are watched.
+_LEAVES = (
+    range, slice, type(...), type(NotImplemented), np.dtype, np.number, np.bool_, np.character, np.datetime64,
+    types.CodeType, type(vars(Hashable)["_abc_impl"]),
+)  # fmt: skip
 _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import is_
 from typing import Any
@@ -35,14 +35,18 @@ class Watch(Walk):
     A comparison is (what it is, how to look, what was seen); looking must give the same again.
     """
 
-    def __init__(self, fn: Callable[..., Any], arguments: Iterable[Any] = (), seen: Any = None) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], arguments: Iterable[Any] = (), seen: Any = None, records: Sequence[Any] = ()
+    ) -> None:
         super().__init__(seen)
-        self._grow(fn, list(arguments))
+        self._grow(fn, list(arguments), records)
+        for record in records:
+            self.asked.pop(id(record), None)
         self.held = [t for t, _ in self.tensors.values()]
         self.groups = [(o, group_shape(o)) for o in self.optimizers]
         self.quick = Quick(self)
 
-    def _grow(self, fn: Callable[..., Any], arguments: list[Any]) -> None:
+    def _grow(self, fn: Callable[..., Any], arguments: list[Any], records: Sequence[Any]) -> None:
         """Read functions until no new names turn up; names decide which attributes matter."""
         for _ in range(16):
             known = self.size()
@@ -51,6 +55,8 @@ class Watch(Walk):
             self._hooks_of_all_modules()
             self._our_code()
             self._arguments(arguments)
+            for record in records:
+                self._kind_of_record(record, f"argument {type(record).__name__}")
             if self.seen is not None and self.seen.abstract:
                 table = AbstractClasses()
                 self.rows.append(("what abstract classes take in", table, "", table.last))
