@@ -92,6 +92,7 @@ class Seen:
         self.calls = 0
         self.strange: str | None = None  # what it called that is not known
         self.complete = True  # whether nothing hid any instruction
+        self.returned: list[weakref.ref] = []  # objects in results
 
     def absorb(self, now: Seen, reached: dict[int, Any], kinds: dict[int, type]) -> bool:
         """Add what a call ran, of objects those that outlive it; whether anything was new.
@@ -122,6 +123,17 @@ class Seen:
             if key not in self.whole:
                 self.whole[key], grown = value, True
         return grown
+
+    def returned_before(self, value: Any) -> bool:
+        """Whether an earlier call returned this object, too; from now on it did."""
+        self.returned = [r for r in self.returned if r() is not None]
+        if any(r() is value for r in self.returned):
+            return True
+        try:
+            self.returned.append(weakref.ref(value))
+        except TypeError:
+            return True  # nobody would know
+        return False
 
     def ask(self, value: Any, name: str) -> None:
         """An attribute was looked for by name."""

@@ -74,6 +74,7 @@ class Recording:
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
         self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come
+        self.made: frozenset[type] = frozenset()  # classes of objects in the result that a replay makes anew
         self.disturbed = False  # this call or another thread drew random numbers meanwhile
 
     def call(self, fullgraph: bool = False) -> None:
@@ -215,7 +216,8 @@ class Recording:
 
     def _describe_results(self) -> None:
         """How a replay makes the leaves of the result, and behind them the tensors that they are views of."""
-        found = tree.leaves(self.result)
+        self.made = tree.new_records(self.result, self._is_lasting)
+        found = tree.leaves(self.result, self.made)
         tensors = [t for t in found if isinstance_of(t, Tensor)]
         self.places = {id(t): i for i, t in reversed(list(enumerate(found)))}  # their first places
         bases = [b for t in {id(t): t for t in tensors}.values() if (b := t._base) is not None]
@@ -233,7 +235,7 @@ class Recording:
         for reading in self.recorder.readings:
             if not any(r is reading for r in given):  # a function of C between here and there took it
                 reading.used("item()")
-        kept = tree.containers(self.result)
+        kept = tree.containers(self.result, self.made)
         if any(id(o) in self.watch.objects for o in self.records.objects):
             self.recorder.complain("is given an object that it keeps itself", "its arguments")
         if any(isinstance_of(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
@@ -241,6 +243,11 @@ class Recording:
         lists = [id(v) for v in kept]
         if len(set(lists)) != len(lists) or any(n in self.lists or n in self.watch.objects for n in lists):
             self.recorder.complain("returns a list or dict that is elsewhere, too,", "its return")
+
+    def _is_lasting(self, value: Any) -> bool:
+        """Whether an object in the result was there before the call, or cannot be told from one that was."""
+        known = self.records.place(value) is not None or id(value) in self.watch.objects
+        return known or self.seen.returned_before(value)
 
     def _is_made(self, t: Tensor) -> bool:
         """Whether the call made a tensor, and its memory."""
@@ -403,8 +410,8 @@ class Recording:
 
         if not self.recorder.readings:
             return self.result
-        numbers = [v for v in tree.leaves(self.result) if reading_of(v) is not None]
-        return tree.rebuild(self.result, leaf) if numbers else self.result
+        numbers = [v for v in tree.leaves(self.result, self.made) if reading_of(v) is not None]
+        return tree.rebuild(self.result, leaf, self.made) if numbers else self.result
 
     def forget(self) -> None:
         """Free the arrays of the call: only its program is compared with that of the next call."""

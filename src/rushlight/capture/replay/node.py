@@ -224,7 +224,7 @@ class Remaking:
     """
 
     def __init__(self, replay: Replay, r: Recording) -> None:
-        self.fn, self.shape, self.anew, self.mode = r.function, r.shape, r.anew, r.mode
+        self.fn, self.shape, self.anew, self.made, self.mode = r.function, r.shape, r.anew, r.made, r.mode
         self.watch = replay.watch
         self.places = r.backward.outputs if r.backward is not None else []
         late = {id(t) for t in replay.lasting}  # compared in any case
@@ -296,7 +296,7 @@ class Remaking:
         before, here.uses = swap(GRAD, GRAD), None
         try:
             with self.as_drawn(noted[3]):
-                found = tree.leaves(self.fn(*args, **kwargs))
+                found = tree.leaves(self.fn(*args, **kwargs), self.made)
         finally:
             swap(GRAD, before)
             here.uses = uses

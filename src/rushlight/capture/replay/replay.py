@@ -51,7 +51,8 @@ class Replay(Path):
         self.counted = [r.host_work]
         self.after = r.after
         self.makers = r.leaf_makers
-        self.shape = tree.rebuild(r.result, lambda v: None)
+        self.made = r.made
+        self.shape = tree.rebuild(r.result, lambda v: None, r.made)
         self.recorded = r.program
         checks = Checks(r.program)
         self.checks = checks if checks.rows or checks.values else None
@@ -414,7 +415,7 @@ class Replay(Path):
         if self.shape is None:
             return leaves.make(0)
         places = itertools.count()
-        return tree.rebuild(self.shape, lambda _: leaves.make(next(places)))
+        return tree.rebuild(self.shape, lambda _: leaves.make(next(places)), self.made)
 
     def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor], inference: bool) -> Tensor:
         array, way = outs[i], self.returned[i]

@@ -188,26 +188,46 @@ def by_value(value: Any) -> Iterator[Any]:
         yield value
 
 
-def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """A copy of a tree with `leaf(v)` in place of everything that is not a container."""
+def rebuild(value: Any, leaf: Callable[[Any], Any], made: Container[type] = ()) -> Any:
+    """A copy of a tree with `leaf(v)` in place of everything that is not a container, or a record of the classes `made`."""
     parts = _parts(value)
-    if parts is None:
-        return leaf(value)
     cls: Any = type(value)
+    if parts is None and cls not in made:
+        return leaf(value)
     if cls is list:
-        return [rebuild(v, leaf) for v in parts]
+        return [rebuild(v, leaf, made) for v in parts]
     if cls is dict:
-        return {key: rebuild(v, leaf) for key, v in parts}
+        return {key: rebuild(v, leaf, made) for key, v in parts}
     if issubclass(cls, tuple):
-        return tuple.__new__(cls, [rebuild(v, leaf) for v in parts])
-    made = cls.__new__(cls)
+        return tuple.__new__(cls, [rebuild(v, leaf, made) for v in parts])
+    again = cls.__new__(cls)
     put = OrderedDict.__setitem__ if issubclass(cls, OrderedDict) else dict.__setitem__
-    for key, v in parts:
-        put(made, key, rebuild(v, leaf))
+    for key, v in parts or ():
+        put(again, key, rebuild(v, leaf, made))
     own = own_dict(value)
     if own:
-        made.__dict__.update({key: rebuild(v, leaf) for key, v in own.items()})
-    return made
+        again.__dict__.update({key: rebuild(v, leaf, made) for key, v in own.items()})
+    return again
+
+
+def new_records(value: Any, is_known: Callable[[Any], bool]) -> frozenset[type]:
+    """Classes of those objects in a result that it alone has: they are made anew for each call, of what they hold."""
+    found: set[type] = set()
+    others: set[type] = set()
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        cls, parts = type(value), _parts(value)
+        if parts is not None:
+            stack += [p[1] for p in parts] if issubclass(cls, dict) else parts
+            stack += (own_dict(value) or {}).values() if issubclass(cls, dict) else ()
+        elif is_record(value):
+            (others if id(value) in seen or is_known(value) else found).add(cls)
+            if id(value) not in seen:
+                seen.add(id(value))
+                stack += own_dict(value).values()
+    return frozenset(found - others)
 
 
 def _parts(value: Any) -> Any:
@@ -234,22 +254,22 @@ def _is_of_python(cls: type) -> bool:
     return bool(cls.__flags__ & 1 << 9) and ("__dict__" in vars(cls) or not grown)
 
 
-def leaves(value: Any) -> list[Any]:
-    """Everything in a tree that is not a container, in order."""
+def leaves(value: Any, made: Container[type] = ()) -> list[Any]:
+    """Everything in a tree that is not a container, or a record of the classes `made`, in order."""
     found: list[Any] = []
-    rebuild(value, found.append)
+    rebuild(value, found.append, made)
     return found
 
 
-def containers(value: Any) -> list[Any]:
-    """The lists and dicts of a tree, which can be changed."""
+def containers(value: Any, made: Container[type] = ()) -> list[Any]:
+    """The lists, dicts and records of a tree, which can be changed."""
     parts = _parts(value)
-    if parts is None:
+    if parts is None and type(value) not in made:
         return []
-    is_dict = issubclass(type(value), dict)
+    has_names = issubclass(type(value), dict) or parts is None
     found = [] if issubclass(type(value), tuple) else [value]
-    for part in parts:
-        found += containers(part[1] if is_dict else part)
-    for part in (own_dict(value) or {}).values() if is_dict else ():
-        found += containers(part)
+    for part in parts or ():
+        found += containers(part[1] if has_names else part, made)
+    for part in (own_dict(value) or {}).values() if has_names else ():
+        found += containers(part, made)
     return found
