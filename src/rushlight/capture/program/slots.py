@@ -138,7 +138,16 @@ def overlap(a: Span, b: Span) -> bool:
 
 def apart(spans: Mapping[int, Span], written: Collection[int]) -> bool:
     """Whether memory that is written has no bytes in common with any other; what counts as one has one key."""
-    return not any(i != j and overlap(spans[i], span) for i in written if i in spans for j, span in spans.items())
+    owner, end, end_of_written = 0, 0, 0  # of what begins before: whose it is, how far it goes
+    for key, start, stop, is_written in sorted([(id(s[0]), s[1], s[2], i in written) for i, s in spans.items()]):
+        if key != owner:
+            owner, end, end_of_written = key, start, start
+        if start < (end if is_written else end_of_written):
+            return False
+        end = max(end, stop)
+        if is_written:
+            end_of_written = max(end_of_written, stop)
+    return True
 
 
 def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:

@@ -27,8 +27,9 @@ class Identity:
 
     def _objects(self, given: tuple, objects: Sequence[Any]) -> list[Any]:
         args, kwargs = given  # the tuple and the dict themselves are made anew for each call
-        held = [v for o in objects for v in (own_dict(o) or {}).values()]
-        found = [v for part in (*args, *kwargs.values(), *held) for v in tree.by_value(part)]
+        found: list[Any] = []
+        for part in (args, kwargs.values(), *[own_dict(o).values() for o in objects]):
+            tree.by_value(part, found)
         if self.every:
             return [*found, *objects]
         # A list that holds a NaN has that one and no other, as far as `in` and `==` are concerned.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -170,22 +170,24 @@ def holds_values(value: Any, seen: set[int] | None = None) -> bool:
     return is_record(value) and all(holds_values(p, seen) for p in own_dict(value).values())
 
 
-def by_value(value: Any) -> Iterator[Any]:
-    """Everything in a tree that `flatten` compares by what it is and not by which object it is, containers included."""
-    cls = type(value)
-    if issubclass(cls, Tensor):
-        return
-    if is_container(cls):
-        yield value
-        for entry in _entries(value):
-            for part in entry if issubclass(cls, dict) else (entry,):
-                yield from by_value(part)
-        for part in (own_dict(value) or {}).values():
-            yield from by_value(part)
-    elif cls in _PLAIN or cls in (slice, range) or issubclass(cls, np.generic):
-        yield value
-    elif home_of(cls).startswith(_OURS):
-        yield value
+def by_value(values: Iterable[Any], found: list[Any]) -> None:
+    """Append everything in trees that `flatten` compares by what it is and not by which object it is, containers included."""
+    for value in values:
+        cls = type(value)
+        if cls in _PLAIN or cls in (slice, range):
+            found.append(value)
+        elif issubclass(cls, Tensor):
+            continue
+        elif is_container(cls):
+            found.append(value)
+            if issubclass(cls, dict):
+                by_value([part for entry in _entries(value) for part in entry], found)
+            else:
+                by_value(_entries(value), found)
+            if cls not in _BARE:
+                by_value((own_dict(value) or {}).values(), found)
+        elif issubclass(cls, np.generic) or home_of(cls).startswith(_OURS):
+            found.append(value)
 
 
 def rebuild(value: Any, leaf: Callable[[Any], Any], made: Container[type] = ()) -> Any:
