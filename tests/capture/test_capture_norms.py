@@ -15,7 +15,7 @@ from rushlight.capture.passes.copies import name_new_values
 from rushlight.capture.passes.norms import join_batch_norms
 from rushlight.capture.passes.tidy import drop_dead
 from rushlight.core.tensor import wrap
-from rushlight.runtime.door import KERNELS
+from rushlight.runtime.door import KERNELS, run
 from test_capture_passes import X, Y, check, compute, names, record
 
 # -- in-place writes ------------------------------------------------------------------------------
@@ -282,9 +282,7 @@ def wide(a):
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("shape, last", CASES)
-def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
-    from rushlight.capture.joined import cuda_norms as own
-
+def test_joined_cuda_kernels_equal_their_parts(shape, last, dtype, affine):
     rng = np.random.default_rng(0)
     kind = getattr(torch, dtype)
     x, other, g, more, y = arrays(rng, shape, last, kind, 5)
@@ -302,8 +300,8 @@ def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
         "batch_norm_add_relu_grad": (g, more, y, x, weight, mean, invstd),
     }
     for name, given in calls.items():
-        out = getattr(own, name)(*given, eps=1e-5)
-        kernel = getattr(norms, name.upper())
+        kernel = KERNELS[name]
+        out = run(kernel, type(x), given, {"eps": 1e-5})
         expected = kernel.generic(np, *[wide(a) for a in given], eps=1e-5)
         if not isinstance(out, tuple):
             out, expected = (out,), (expected,)

@@ -443,9 +443,9 @@ class Entry:
                 return  # most likely it was another thread: the next call will tell
             recording.complain_of_draws()
         strange = recording.unknown()
-        if strange is not None and self.anew:
+        if strange is not None and (self.anew or recording.strange is not None):
             raise CannotCapture(strange)
-        if strange is not None:  # which may be what the first calls alone have run: a warning once, a cache
+        if strange is not None:  # perhaps because of what the first calls alone have run: a warning once, a cache
             self.seen, self.tries, self.anew = Seen(), 0, True
             self.recent.clear()
             return
