@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable
+from functools import lru_cache
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -136,23 +137,23 @@ class Records:
         return self._places.get(id(value))
 
 
-_records: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
 _PARTS = frozenset(("__getattribute__", "__new__"))  # members of a class that make its objects more than what they hold
 
 
 def is_record(value: Any) -> bool:
     """Whether an object consists of its attributes alone, none of which is hidden: of a class of the user's, no part of ours."""
-    cls = type(value)
-    found = _records.get(cls)
-    if found is None:
-        bases = [base for base in cls.__mro__ if base is not object and base not in OF_TYPING]
-        found = _records[cls] = (
-            type(cls) in (type, ABCMeta)
-            and all(map(_adds_no_fields, bases))
-            and not any(_PARTS & vars(base).keys() or is_trusted(home_of(base)) for base in bases)
-            and not issubclass(cls, (BaseException, *_BARE))
-        )
-    return found and own_dict(value) is not None and not (is_module(value) or is_optimizer(value))
+    return _makes_records(type(value)) and own_dict(value) is not None and not (is_module(value) or is_optimizer(value))
+
+
+@lru_cache(maxsize=512)
+def _makes_records(cls: type) -> bool:
+    bases = [base for base in cls.__mro__ if base is not object and base not in OF_TYPING]
+    return (
+        type(cls) in (type, ABCMeta)
+        and all(map(_adds_no_fields, bases))
+        and not any(_PARTS & vars(base).keys() or is_trusted(home_of(base)) for base in bases)
+        and not issubclass(cls, (BaseException, *_BARE))
+    )
 
 
 def holds_values(value: Any, seen: set[int] | None = None) -> bool:
