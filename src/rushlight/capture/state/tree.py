@@ -142,7 +142,8 @@ _PARTS = frozenset(("__getattribute__", "__new__"))  # members of a class that m
 
 def is_record(value: Any) -> bool:
     """Whether an object consists of its attributes alone, none of which is hidden: of a class of the user's, no part of ours."""
-    return _makes_records(type(value)) and own_dict(value) is not None and not (is_module(value) or is_optimizer(value))
+    cls: Any = type(value)
+    return _makes_records(cls) and own_dict(value) is not None and not (is_module(value) or is_optimizer(value))
 
 
 @lru_cache(maxsize=512)
