@@ -80,3 +80,41 @@ def test_as_pytorch(call: str) -> None:
                     for (name, a), (other, b) in zip(want, got, strict=True):
                         assert name == other and a.shape == b.shape, where
                         np.testing.assert_allclose(b, a, near, near, err_msg=str(where))
+
+
+SMALL = [[1e-23, 2e-23, 5e-23], [1e-30, -1e-30, 0.0], [3e-23, 3e-23, 3e-23], [0.0, 0.0, 1e-41], [1e20, -1e20, 3.0]]
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("name", ["std", "var", "std_mean", "var_mean"])
+def test_spread_of_numbers_whose_squares_float_does_not_hold(name: str, dim: int | None) -> None:
+    for rows in (SMALL, SMALL[:4] * 40, [[0.0, 2.0, 2.0]] * 2):
+        found = [getattr(lib, name)(lib.tensor(rows), dim=dim) for lib in (torch, rl)]
+        pair = [v if isinstance(v, tuple) else (v,) for v in found]
+        for theirs, ours in zip(*pair):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=2e-45 if "var" in name else 0)
+
+
+@pytest.mark.parametrize("indices", [[0, 1], [1, 0], [0, 1, 2], [2, 1], [1, 1]])
+def test_the_largest_of_a_bag_passes_over_nan_behind_its_first_row(indices: list[int]) -> None:
+    found = []
+    for lib in (torch, rl):
+        w = lib.tensor([[0.0, 1.0], [nan, 2.0], [5.0, nan]], requires_grad=True)
+        out = lib.nn.functional.embedding_bag(lib.tensor([indices]), w, mode="max")
+        out.nansum().backward()
+        found.append([out.detach().numpy(), w.grad.numpy()])
+    np.testing.assert_array_equal(found[1][0], found[0][0])
+    np.testing.assert_array_equal(found[1][1], found[0][1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1.0, 0.1, 1e-3])
+def test_rms_norm_divides_by_float32s_eps_in_half_precision(dtype: str, size: float) -> None:
+    found = []
+    for lib in (torch, rl):
+        x = lib.tensor([[1.0, -2.0, 0.5]], dtype=getattr(lib, dtype)) * size
+        found.append([lib.nn.functional.rms_norm(x, (3,)), lib.nn.RMSNorm(3, dtype=x.dtype)(x)])
+    for theirs, ours in zip(*found):
+        np.testing.assert_allclose(
+            ours.detach().double().numpy(), theirs.detach().double().numpy(), rtol=1e-2 if "16" in dtype else 1e-6
+        )

@@ -253,5 +253,7 @@ def _largest(weight: Tensor, indices: Tensor, sizes: np.ndarray, padding: int, b
     rows = embedding_op(weight, picked, padding_idx=padding, scale_by_freq=by_freq)
     if padding >= 0:
         absent = absent | (picked == padding)
-    best = rows.masked_fill(absent.unsqueeze(2), -math.inf).max(1).values
+    # PyTorch looks for larger numbers: nan stays where it comes first, and is passed over later.
+    later = on_device(np.arange(longest), weight.device) != (~absent).long().argmax(1, keepdim=True)
+    best = rows.masked_fill(absent.unsqueeze(2) | (later.unsqueeze(2) & rows.isnan()), -math.inf).max(1).values
     return best.masked_fill(absent.all(1).unsqueeze(1), 0.0)

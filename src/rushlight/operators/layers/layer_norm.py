@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...base.arrays import Array, ArrayModule
-from ...base.dtypes import finfo
+from ...base.dtypes import finfo, float32
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -274,5 +274,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     _check_normalized(input, normalized, weight, None)
     if eps is None:
         check_kind(input, "fVc", "rms_norm")
-        eps = finfo(input.dtype).eps
+        eps = finfo(
+            input.dtype if input._a.dtype.itemsize > 2 else float32
+        ).eps  # half precision is computed in float32
     return rms_norm_op(input, weight, dims=len(normalized), eps=float(eps))[0]

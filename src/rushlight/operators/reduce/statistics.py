@@ -30,6 +30,20 @@ from .sums import Dims, add_up, count, keep, mean, result_shape
 
 @in_float32
 def _var_body(xp: ArrayModule, x: Array, *, correction: float, dim: Dims, keepdim: bool) -> Any:
+    return _spread(xp, x, correction, dim, keepdim)
+
+
+def _spread(xp: ArrayModule, x: Array, correction: float, dim: Dims, keepdim: bool, root: bool = False) -> Any:
+    out = _variance(xp, x, correction, dim, keepdim)
+    if xp is np and x.dtype == np.float32 and not ((out > 1e-30) & (out < np.inf)).all():  # type: ignore[attr-defined]
+        # The squares left float32's range; their sum or its root may well be inside.
+        wide = _variance(np, x.astype(np.float64), correction, dim, keepdim)
+        with np.errstate(over="ignore"):
+            return (np.sqrt(wide) if root else wide).astype(np.float32)
+    return xp.sqrt(out) if root else out
+
+
+def _variance(xp: ArrayModule, x: Array, correction: float, dim: Dims, keepdim: bool) -> Any:
     n = count(x.shape, dim)
     off = x - add_up(xp, x, dim, True) / n
     square = off.real * off.real + off.imag * off.imag if x.dtype.kind == "c" else off * off
@@ -42,12 +56,7 @@ def _ratio(xp: ArrayModule, total: Any, freedom: float) -> Any:
 
 @in_float32
 def _std_body(xp: ArrayModule, x: Array, *, correction: float, dim: Dims, keepdim: bool) -> Any:
-    attrs: dict[str, Any] = {"correction": correction, "dim": dim, "keepdim": keepdim}
-    out = xp.sqrt(_var_body(xp, x, **attrs))
-    if xp is np and x.dtype == np.float32 and np.isinf(out).any():
-        # The squares left float32's range; their root may well be inside.
-        out = np.sqrt(_var_body(np, x.astype(np.float64), **attrs)).astype(np.float32)
-    return out
+    return _spread(xp, x, correction, dim, keepdim, root=True)
 
 
 def _var_meta(x: Shaped, *, correction: float, dim: Dims, keepdim: bool) -> tuple:

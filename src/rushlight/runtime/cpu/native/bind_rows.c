@@ -55,9 +55,11 @@ static double variance(const float *x, idx n, double freedom) {
     return (total < 0 ? 0 : total) / (freedom > 0 ? freedom : 0.0);
 }
 
-static float variance_within(Rows *q, const float *x) {
-    const double found = variance(x, q->n, q->freedom);
-    if (!(found <= FLT_MAX)) __atomic_store_n(&q->beyond, 1, __ATOMIC_RELAXED);
+/* The result of a row or column; numbers whose squares float does not hold are left to NumPy's body. */
+static float spread_of(Rows *q, double found, const float *x, idx step) {
+    int beyond = !(found <= FLT_MAX);
+    for (idx i = 1; !beyond && found < 1e-30 && i < q->n; i++) beyond = x[i * step] != x[0];
+    if (beyond) __atomic_store_n(&q->beyond, 1, __ATOMIC_RELAXED);
     return (float)(q->which == DEVIATION ? sqrt(found) : found);
 }
 
@@ -116,7 +118,7 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case LARGEST_SIZE: q->out[r] = largest_size(x, q->n); break;
         case NOT_ZERO: q->out[r] = not_zero(x, q->n); break;
         case VARIANCE:
-        case DEVIATION: q->out[r] = variance_within(q, x); break;
+        case DEVIATION: q->out[r] = spread_of(q, variance(x, q->n, q->freedom), x, 1); break;
         }
     }
 }
@@ -177,8 +179,7 @@ static void columns_of(Rows *q, const float *x, float *out, idx m) {
         for (idx c = 0; c < m; c++) {
             const double total = squares[c] - sums[c] * (sums[c] / (double)q->n);
             const double found = (total < 0 ? 0 : total) / (q->freedom > 0 ? q->freedom : 0.0);
-            if (!(found <= FLT_MAX)) __atomic_store_n(&q->beyond, 1, __ATOMIC_RELAXED);
-            out[c] = (float)(q->which == DEVIATION ? sqrt(found) : found);
+            out[c] = spread_of(q, found, x + c, q->inner);
         }
         break;
     case LOG_SUM: /* a column whose largest number is infinite, or none, is that number */
