@@ -194,7 +194,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        first = state["n_iter"] == 0
+        work = {name: state.get(name) for name in _ORDER}  # what an error of the closure leaves as it was
         first_loss = with_grad()
         loss = float(first_loss)
         evaluations = 1
@@ -206,26 +206,26 @@ class LBFGS(Optimizer):
         while iterations < group["max_iter"]:
             iterations += 1
             state["n_iter"] += 1
-            d = self._direction(state, grad, group["history_size"])
-            state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
+            d = self._direction(state, work, grad, group["history_size"])
+            before = work["prev_flat_grad"]
+            work["prev_flat_grad"] = grad.clone() if before is None else before.copy_(grad)
+            work["prev_loss"] = loss
             t: Any = lr
             if state["n_iter"] == 1:
                 t = min(1.0, 1.0 / grad.abs().sum()) * lr  # type: ignore[operator]
-            state["d"], state["t"] = d, t
+            work["d"], work["t"] = d, t
             slope = grad.dot(d)
             if slope.item() > -group["tolerance_change"]:
                 break
             last = iterations == group["max_iter"]
             room = group["max_eval"] - evaluations
             loss, grad, t, used = self._search(with_grad, group, loss, grad, t, d, slope, last, room)
-            state["t"] = t
+            work["t"] = t
             evaluations += used
             state["func_evals"] += used
-            if last or self._converged(group, evaluations, grad, d, t, loss, state):
+            if last or self._converged(group, evaluations, grad, d, t, loss, work):
                 break
-        if first:  # saved states have PyTorch's order
-            for name in _ORDER:
-                state[name] = state.pop(name)
+        state.update(work)
         return first_loss
 
     def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float | Tensor,
@@ -245,43 +245,43 @@ class LBFGS(Optimizer):
         loss = float(closure())
         return loss, self._flat_grad(), t, 1
 
-    def _direction(self, state: dict[str, Any], grad: Tensor, history: int) -> Tensor:
+    def _direction(self, state: dict[str, Any], work: dict[str, Any], grad: Tensor, history: int) -> Tensor:
         """The two-loop recursion over the kept differences.
 
         Its numbers are tensors: they are rounded as the parameters are, which decides where a
         search in float32 goes.
         """
         if state["n_iter"] == 1:
-            state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"] = [], [], [], 1
+            work["old_dirs"], work["old_stps"], work["ro"], work["H_diag"] = [], [], [], 1
             return grad.neg()
-        y = grad - state["prev_flat_grad"]
-        s = state["d"] * state["t"]
+        y = grad - work["prev_flat_grad"]
+        s = work["d"] * work["t"]
         ys = y.dot(s)
         if ys.item() > 1e-10:
-            if len(state["old_dirs"]) == history:
+            if len(work["old_dirs"]) == history:
                 for name in ("old_dirs", "old_stps", "ro"):
-                    state[name].pop(0)
-            state["old_dirs"].append(y)
-            state["old_stps"].append(s)
-            state["ro"].append(1.0 / ys)
-            state["H_diag"] = ys / y.dot(y)
-        kept = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
+                    work[name].pop(0)
+            work["old_dirs"].append(y)
+            work["old_stps"].append(s)
+            work["ro"].append(1.0 / ys)
+            work["H_diag"] = ys / y.dot(y)
+        kept = list(zip(work["old_dirs"], work["old_stps"], work["ro"]))
         factors = state.setdefault("al", [None] * history)
         q = grad.neg()
         for i in reversed(range(len(kept))):
             dy, ds, ro = kept[i]
             factors[i] = ds.dot(q) * ro
             q.add_(dy, alpha=-factors[i].item())
-        r = q * state["H_diag"]
+        r = q * work["H_diag"]
         for (dy, ds, ro), factor in zip(kept, factors):
             r.add_(ds, alpha=(factor - dy.dot(r) * ro).item())
         return r
 
     def _converged(self, group: dict, evaluations: int, grad: Tensor, d: Tensor, t: float | Tensor,
-                   loss: float, state: dict) -> bool:  # fmt: skip
+                   loss: float, work: dict) -> bool:  # fmt: skip
         return (
             evaluations >= group["max_eval"]
             or grad.abs().max().item() <= group["tolerance_grad"]
             or d.mul(t).abs().max().item() <= group["tolerance_change"]
-            or abs(loss - state["prev_loss"]) < group["tolerance_change"]
+            or abs(loss - work["prev_loss"]) < group["tolerance_change"]
         )
