@@ -168,8 +168,8 @@ class Pass:
         self.keep = keep
         self.targets = targets
         self.only = only  # numbers of the nodes on a path to a target; None means all
-        self.hooked = False  # whether a leaf that got a gradient has hooks to be called after it
-        self.uses: dict[Node, int] | None = None  # of such leaves: edges that may still bring one
+        self.hooked = False  # whether a leaf that got a gradient has hooks; then each leaf is finished when it can be
+        self.uses: dict[Node, int] | None = None  # of the leaves then: edges that may still bring a gradient
         self.callbacks: list[Callable[[], None]] = []
         self.keeping = 0  # what is under way inside of this pass and keeps the graph
 
@@ -186,7 +186,7 @@ class Pass:
             if node.__class__ is AccumulateGrad:
                 held = self.leaves.get(node)
                 self.leaves[node] = g if held is None else both(held, g)
-                if node.post_hooks:
+                if node.has_hooks():
                     self.hooked = True
                 continue
             seq = node.seq
@@ -207,19 +207,29 @@ class Pass:
         while heap:
             seq = -heappop(heap)
             node, gs = waiting.pop(seq)
-            if node.pre_hooks:
-                run_tensor_hooks(node, gs)
-            if self.targets is not None and self._caught(node, gs):
-                continue
-            results = self._applied(node, gs)
+            try:
+                if node.pre_hooks:
+                    run_tensor_hooks(node, gs)
+                if self.targets is not None and self._caught(node, gs):
+                    continue
+                results = self._applied(node, gs)
+            except BaseException:
+                self.abandon(node)
+                raise
             if not keep:
                 node.release()
             del gs
             self.send(node.edges, results)
             del results
-            if self.hooked and self.only is None:
+            if self.hooked:
                 self._finish_ready(node)
         self._finish()
+
+    def abandon(self, failed: Node) -> None:
+        """Behind a node that raised: leaves for which nothing more could have arrived have their gradients, as in PyTorch."""
+        if self.uses is None and self.targets is None and not self.hooked:
+            uses = self._count_uses([failed])
+            self._finish([n for n in self.leaves if not uses.get(n)])
 
     def answer(self, node: Node, gs: list[Any]) -> Sequence[Any]:
         """The gradients of a node's inputs, with what hooks and anomaly mode make of them."""
@@ -248,37 +258,39 @@ class Pass:
         return only is not None and not any(e is not None and e[0].seq in only for e in node.edges)
 
     def _finish_ready(self, done: Node) -> None:
-        """Finish leaves with hooks as soon as nothing more can arrive for them.
+        """Finish leaves as soon as nothing more can arrive for them.
 
-        Ranks exchange gradients, and optimisers step, while the rest of the pass goes on.
+        Ranks exchange gradients, optimisers step, and hooks are called in PyTorch's order, while the rest of the pass goes on.
         """
+        edges = [e for e in done.edges if e is not None]
+        if getattr(getattr(done, "op", None), "name", None) == "linear":
+            edges.reverse()  # PyTorch's is an `addmm`, whose bias comes first
         if self.uses is None:
-            self.uses = self._count_uses()
-            ready = [n for n in self.leaves if n.post_hooks and not self.uses.get(n)]
+            uses = self.uses = self._count_uses([])
+            now = dict.fromkeys([e[0] for e in edges if e[0] in self.leaves])
+            ready = [n for n in (*(n for n in self.leaves if n not in now), *now) if not uses.get(n)]
         else:
             ready = []
-            for edge in done.edges:
-                if edge is not None and edge[0] in self.uses:
-                    node = edge[0]
+            for node, _ in edges:
+                if node in self.uses:
                     self.uses[node] -= 1
                     if not self.uses[node] and node in self.leaves:
                         ready.append(node)
-        if ready:
-            self._finish(ready)
+        for node in ready:
+            self._finish([node])
 
-    def _count_uses(self) -> dict[Node, int]:
-        """How many edges lead to each leaf with hooks from the nodes that still wait."""
+    def _count_uses(self, more: list[Node]) -> dict[Node, int]:
+        """How many edges lead to each leaf from the nodes that still wait, and from more."""
         uses: dict[Node, int] = {}
-        stack = [node for node, _ in self.waiting.values()]
-        seen = set(self.waiting)
+        stack = [node for node, _ in self.waiting.values()] + more
+        seen = {node.seq for node in stack}
         while stack:
             for edge in stack.pop().edges:
-                if edge is None:
+                if edge is None or (self.only is not None and edge[0].seq not in self.only):
                     continue
                 node = edge[0]
                 if node.__class__ is AccumulateGrad:
-                    if node.post_hooks:
-                        uses[node] = uses.get(node, 0) + 1
+                    uses[node] = uses.get(node, 0) + 1
                 elif node.seq not in seen:
                     seen.add(node.seq)
                     stack.append(node)

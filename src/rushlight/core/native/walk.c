@@ -9,10 +9,11 @@ static PyTypeObject *base_type, *leaf_type, *wrapped_type; /* Node, AccumulateGr
 static Py_ssize_t l_leaf, l_post;
 static PyObject *freed, *both, *push, *pop, *python_run, *accumulate, *sparse_arrays, *keepers;
 static PyObject *s_heap, *s_waiting, *s_leaves, *s_keep, *s_targets, *s_only, *s_hooked, *s_apply, *s_release, *s_answer,
-    *s_finish, *s_ready, *s_count, *s_anomaly, *s_base, *s_strides, *s_accumulate, *s_active, *s_edges;
+    *s_finish, *s_ready, *s_abandon, *s_count, *s_anomaly, *s_base, *s_strides, *s_accumulate, *s_active, *s_edges;
 
 typedef struct {
     PyObject *self, *heap, *waiting, *leaves, *only; /* new references; `only` may be None */
+    PyObject *failed;                                /* the node that raised, new, or NULL */
     int keep;
 } Walk;
 
@@ -31,10 +32,10 @@ static int give_leaf(Walk *w, PyObject *leaf, PyObject *g)
     PyObject *now = held == NULL ? Py_NewRef(g) : sum_of(held, g);
     int status = now == NULL ? -1 : PyDict_SetItem(w->leaves, leaf, now);
     Py_XDECREF(now);
-    if (status == 0 && SLOT(leaf, l_post) != Py_None) {
-        int hooks = PyObject_IsTrue(SLOT(leaf, l_post));
-        if (hooks < 0 || (hooks && PyObject_SetAttr(w->self, s_hooked, Py_True) < 0))
-            return -1;
+    PyObject *const of[] = {SLOT(leaf, l_post), SLOT(leaf, n_pre), SLOT(leaf, n_hooks)};
+    for (int i = 0; status == 0 && i < 3; i++) {
+        int hooks = of[i] == Py_None ? 0 : PyObject_IsTrue(of[i]);
+        status = hooks <= 0 ? hooks : PyObject_SetAttr(w->self, s_hooked, Py_True);
     }
     return status;
 }
@@ -197,6 +198,8 @@ static int visit(Walk *w)
     PyObject *node = Py_NewRef(PyTuple_GET_ITEM(entry, 0)), *gs = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
     Py_DECREF(entry); /* the gradients' only owner is the list */
     PyObject *results = answer(w, node, gs), *edges = NULL;
+    if (results == NULL)
+        w->failed = Py_NewRef(node);
     int status = results == NULL || (!w->keep && release(node) < 0) ? -1 : 0;
     if (status == 0) { /* DeZero's nodes find their edges when they are asked for them */
         edges = SLOT(node, n_edges) == NULL ? PyObject_GetAttr(node, s_edges) : Py_NewRef(SLOT(node, n_edges));
@@ -204,7 +207,7 @@ static int visit(Walk *w)
     }
     Py_XDECREF(edges);
     Py_XDECREF(results);
-    if (status == 0 && w->only == Py_None) {
+    if (status == 0) {
         int hooked = truth_of(w->self, s_hooked);
         PyObject *done = hooked > 0 ? PyObject_CallMethodOneArg(w->self, s_ready, node) : NULL;
         status = hooked < 0 || (hooked > 0 && done == NULL) ? -1 : 0;
@@ -309,6 +312,16 @@ static PyObject *walk_run(PyObject *self, PyObject *none)
         status = visit(&w);
     if (status == 0)
         status = finish_plainly(&w);
+    if (w.failed != NULL) {
+        PyObject *kind, *value, *trace;
+        PyErr_Fetch(&kind, &value, &trace);
+        PyObject *done = PyObject_CallMethodOneArg(self, s_abandon, w.failed);
+        if (done == NULL)
+            PyErr_Clear();
+        Py_XDECREF(done);
+        Py_DECREF(w.failed);
+        PyErr_Restore(kind, value, trace);
+    }
     Py_XDECREF(w.heap);
     Py_XDECREF(w.waiting);
     Py_XDECREF(w.leaves);
@@ -343,7 +356,7 @@ int name_walk(void)
     const Name names[] = {
         {&s_heap, "heap"},       {&s_waiting, "waiting"}, {&s_leaves, "leaves"},   {&s_keep, "keep"},
         {&s_targets, "targets"}, {&s_only, "only"},       {&s_hooked, "hooked"},   {&s_apply, "apply"},
-        {&s_release, "release"}, {&s_answer, "answer"},   {&s_finish, "_finish"},  {&s_ready, "_finish_ready"},
+        {&s_release, "release"}, {&s_answer, "answer"},   {&s_finish, "_finish"},  {&s_ready, "_finish_ready"}, {&s_abandon, "abandon"},
         {&s_count, "n_outputs"}, {&s_anomaly, "anomaly"},  {&s_edges, "edges"},
         {&s_base, "base"},       {&s_strides, "strides"}, {&s_active, "active"},   {&s_accumulate, "_accumulate"},
     };
