@@ -354,7 +354,7 @@ def _quicken() -> Any:
         native = import_module("._call", __package__)
     except ImportError:
         return None
-    native.know_views(views.Extra, views.refresh_view)
+    native.know_views(views.Extra, views.refresh_view, views.NOWHERE)
     methods = native.quicken(
         Tensor, Op, OpNode, KeptPlan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )

@@ -16,7 +16,7 @@ from .gradients.gradient import Retainer, check_grad, in_order_of
 from .gradients.tape import ALONE, AccumulateGrad, RemovableHandle
 from .memory import Replaced, owns_plainly
 from .values import TensorValues
-from .views import current_edge, extra, is_behind, mark_detached
+from .views import current_edge, extra, mark_detached
 
 _new = object.__new__
 
@@ -80,10 +80,8 @@ class Tensor(_Base):
             >>> x.requires_grad, (x * 2).requires_grad, x.detach().requires_grad
             (True, True, False)
         """
-        if self._ext is None or self._ext.made is None:
-            return (self._edge if self._ext is None else current_edge(self)) is not None
-        base = self._ext.base  # whose write may have left this view without an edge that may be asked for
-        return self._edge is not None or (base._edge is not None and is_behind(self))
+        base = None if self._ext is None else self._ext.base
+        return self._edge is not None or (base is not None and base._edge is not None)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.thread import GRAD, TAPE, here
+from .gradients.tape import AccumulateGrad
 from .modes import enable_grad
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 Steps = tuple[tuple["Op", dict], ...]  # view operations and their attributes, first one first
 
 
+# What was made of a view wants gradients as soon as its base does, and none arrives where no graph knew of the view: it was
+# taken without one, or its base became a leaf later. The edge of such a view ends in a leaf that is gone.
+NOWHERE: Any = (AccumulateGrad(frozenset()), 0)  # type: ignore[arg-type]
 RESHAPED = ("reshaped",)  # the spec of a base that `squeeze_`, `t_` or their like gave another shape
 
 
@@ -76,6 +80,8 @@ def current_edge(t: Tensor) -> Any:
     ext = t._ext
     if ext is not None and ext.base is not None and is_behind(t):
         refresh_view(t)
+    if t._edge is None and ext is not None and ext.base is not None and ext.base._edge is not None:
+        return NOWHERE
     return t._edge
 
 

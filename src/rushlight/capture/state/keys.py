@@ -10,7 +10,7 @@ from ...base.config import settings
 from ...base.device import get_default_device
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
-from ...core.views import current_edge, is_behind
+from ...core.views import NOWHERE, current_edge, is_behind
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..program.slots import apart, reach
 from .kinds import isinstance_of
@@ -53,7 +53,7 @@ def role(t: Tensor) -> int:
     edge, ext = t._edge, t._ext
     if ext is not None and ext.base is not None:
         if ext.made is None:
-            edge = current_edge(t)
+            edge = None if (found := current_edge(t)) is NOWHERE else found
         if ext.base._edge is not None:  # its base's history forbids writes
             if ext.made is not None:
                 return QUIET if edge is None or is_behind(t) else PART

@@ -17,7 +17,7 @@ from ...runtime.thread import PARTS, here
 from ...runtime.wrapped import WrappedArray, answer
 from ..op import OPS, OpNode
 from ..tensor import Tensor, tensor_over
-from ..views import current_edge
+from ..views import NOWHERE, current_edge
 from . import tape
 from .mapped import enter, leave
 
@@ -136,7 +136,7 @@ def _roots(outputs: tuple, given: Sequence[Any], reuse: bool) -> list[tuple[Any,
     try:
         for i, (out, g) in enumerate(zip(outputs, _seeds(outputs, given, reuse))):
             edge = current_edge(out)
-            if edge is None:
+            if edge is None or edge is NOWHERE:
                 raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
             roots.append((edge, g))
     except AttributeError:
@@ -179,7 +179,8 @@ def _values(inputs: Any, asked: str) -> Any:
 def _edges(inputs: tuple) -> list[Any]:
     """Where each input hangs in its graph."""
     try:
-        return [current_edge(_differentiated(t)) for t in inputs]
+        edges = [current_edge(_differentiated(t)) for t in inputs]
+        return [(tape.AccumulateGrad(t), 0) if edge is NOWHERE else edge for t, edge in zip(inputs, edges)]  # not used
     except AttributeError:
         strangers = _strangers(inputs)
         if not strangers:

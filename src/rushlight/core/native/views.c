@@ -3,7 +3,7 @@
 
 PyTypeObject *extra_type;
 Py_ssize_t e_base, e_spec, e_version, e_retains, e_inference, e_made, e_frozen;
-static PyObject *refresh_view, *s_strides, *s_no_grad, *s_in_inference;
+static PyObject *refresh_view, *nowhere, *s_strides, *s_no_grad, *s_in_inference;
 
 static PyObject *zero; /* the version that every tensor begins with */
 
@@ -82,6 +82,8 @@ PyObject *edge_of(PyObject *t)
         if (same < 0 || (!same && done == NULL))
             return NULL;
         Py_XDECREF(done);
+        if (SLOT(t, t_edge) == Py_None && SLOT(SLOT(own, e_base), t_edge) != Py_None)
+            return nowhere;
     }
     return SLOT(t, t_edge);
 }
@@ -179,11 +181,11 @@ PyObject *mark_one_view(PyObject *module, PyObject *const *args, Py_ssize_t coun
     Py_RETURN_NONE;
 }
 
-/* know_views(Extra, refresh_view) */
+/* know_views(Extra, refresh_view, NOWHERE) */
 PyObject *know_views(PyObject *module, PyObject *args)
 {
     PyObject *extra, *refresh;
-    if (!PyArg_ParseTuple(args, "OO", &extra, &refresh))
+    if (!PyArg_ParseTuple(args, "OOO", &extra, &refresh, &nowhere))
         return NULL;
     const Slot slots[] = {
         {extra, "base", &e_base},       {extra, "spec", &e_spec},           {extra, "edge_version", &e_version},
@@ -194,6 +196,7 @@ PyObject *know_views(PyObject *module, PyObject *args)
         return NULL;
     extra_type = (PyTypeObject *)Py_NewRef(extra);
     refresh_view = Py_NewRef(refresh);
+    Py_INCREF(nowhere);
     Py_RETURN_NONE;
 }
 
