@@ -113,6 +113,7 @@ _l1 = _difference_loss(
     each=Point("x y | beta", "abs(x - y)", cost="CHEAP", loss=True),
     each_slope=Point("x y | beta", "T(x > y) - T(x < y)", engine="sign(x - y)", cost="CHEAP", loss=True),
 )  # fmt: skip
+_l1.viewed = ("x", "y")
 _smooth_l1 = _difference_loss(
     "smooth_l1_loss", _smooth, _smooth_slope,
     lambda d, beta: d.sign() if beta == 0 else (d / beta).clamp(-1, 1),

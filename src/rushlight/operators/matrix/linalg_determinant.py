@@ -49,6 +49,7 @@ def _adjugate(x: Tensor) -> Tensor:
 
 
 det_op.derivative(x=_det_dx)
+det_op.viewed = ("x",)
 
 
 @public("linalg")
@@ -92,6 +93,7 @@ slogdet_op = Op(
     _slogdet, "linalg_slogdet", grad_name="LinalgSlogdetBackward0",
     meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))], facts=Facts(refuses=True, vmap="as_it_is", autocast={"cpu": "float32"}),
 )  # fmt: skip
+slogdet_op.viewed = ("x",)
 
 
 @slogdet_op.backward

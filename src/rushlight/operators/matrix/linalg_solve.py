@@ -162,6 +162,7 @@ solve_op = Op(
     meta=lambda x, y: (
         (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True, vmap="solve", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
+solve_op.viewed = ("x",)
 solve_op.derivative(
     x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)), y=lambda g, x: solve_op(adjoint(x), g)
 )
