@@ -19,6 +19,7 @@ from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
 from .gradients.packing import Kept
 from .gradients.tape import numbers
+from .memory import partly_same
 from .op import Op, OpNode
 from .tensor import Tensor, tensor_over
 from .views import check_made, current_edge, refresh_view, replay, steps_of, way
@@ -48,11 +49,27 @@ _NUMBERS = frozenset((int, float, bool, complex))
 DIRECT: dict[Callable, bool] = {}
 
 
+# Functions that PyTorch lets write over what they read: products, and what it makes of several others.
+_MAY_OVERLAP = frozenset(("addbmm", "addmm", "addmv", "baddbmm", "ldexp", "masked_scatter"))
+
+
+def check_apart(t: Tensor, *read: Any, wholly: bool = False) -> None:
+    """Raise where PyTorch would refuse to write into `t` while it reads these; with `wholly` even at the same places."""
+    for other in read:
+        if isinstance(other, Tensor) and (wholly or other is not t) and partly_same(t._a, other._a, wholly):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
+
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
     if sparse.active and sparse.among(t, *args):
         return sparse.changed(t, fn, args, kwargs)
     check_writable(t)
+    if getattr(fn, "__name__", "") not in _MAY_OVERLAP:
+        check_apart(t, *args, *kwargs.values())
     if here.state & CASTING:  # PyTorch casts no function that writes into its argument
         before = swap(CASTING, 0)
         try:

@@ -52,6 +52,36 @@ def root_array(a: Any) -> Any:
     return a
 
 
+def _dense_span(a: Any) -> tuple[int, int] | None:
+    """From where to where an array lies in memory, if nothing else lies between its elements."""
+    span = sum([(n - 1) * step for n, step in zip(a.shape, a.strides)]) + a.itemsize
+    if span != a.size * a.itemsize or min(a.strides, default=1) < 0:
+        return None
+    start = a.__array_interface__["data"][0] if a.__class__ is np.ndarray else getattr(a.data, "ptr", 0)
+    return start, start + span
+
+
+def _steps(a: Any) -> list[int]:
+    """The strides that lead anywhere."""
+    return [step for n, step in zip(a.shape, a.strides) if n > 1]
+
+
+def partly_same(a: Any, b: Any, wholly: bool = False) -> bool:
+    """Whether PyTorch would see that two arrays share some places of their memory, but not each with the same element.
+
+    It looks at dense arrays alone; with `wholly` arrays that share all of it are told as well.
+    """
+    if a.__class__ is np.ndarray is b.__class__:
+        if not np.may_share_memory(a, b):
+            return False
+    elif a.__class__ is not b.__class__ or not hasattr(a, "base") or root_array(a) is not root_array(b):
+        return False
+    mine, other = _dense_span(a), _dense_span(b)
+    if mine is None or other is None or mine[0] >= other[1] or other[0] >= mine[1]:
+        return False
+    return wholly or mine != other or a.ndim != b.ndim or _steps(a) != _steps(b)
+
+
 def copy_as_it_lies(a: Any) -> Any:
     """A copy with the strides of the source, gaps and repetitions included."""
     made = a.copy(order="K")

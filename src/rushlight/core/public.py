@@ -6,14 +6,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from ..base.dtypes import c_name
 from ..base.late_table import LateTable
 from ..base.signatures import plainly
 from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
-from .inplace import change, check_cast, check_writable, write
+from .inplace import change, check_apart, check_cast, check_writable, write
 from .op import native
 from .redirecting import copy_of
 from .tensor import Tensor
@@ -101,6 +99,8 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
     """
 
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if name.startswith(("scatter", "index_reduce")):
+            check_apart(self, *args, *kwargs.values(), wholly=True)
         return change_plainly(self, fn, *args, **kwargs)
 
     inplace.__name__ = inplace.__qualname__ = name + "_"
@@ -110,10 +110,23 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
             publish(place, name + "_", inplace)
 
 
-def into(out: Any, result: Any) -> Any:
-    """Finish a call with `out=`: write the result there, as PyTorch does, or return it."""
+def check_out(out: Any, *read: Any, wholly: bool = True) -> None:
+    """Raise where PyTorch's kernel would write into an `out=` while it reads an input in the same memory."""
+    for place in out if isinstance(out, (tuple, list)) else () if out is None else (out,):
+        if 0 in place.stride():
+            check_writable(place)
+        check_apart(place, *read, wholly=wholly)
+
+
+def into(out: Any, result: Any, *read: Any) -> Any:
+    """Finish a call with `out=`: write the result there, as PyTorch does, or return it.
+
+    What PyTorch's kernel reads while it writes may be in no other place of the same memory.
+    """
     if out is None:
         return result
+    if read:
+        check_out(out, *read, wholly=False)
     if isinstance(result, tuple):
         for o, r in zip(out, result):
             into(o, r)
@@ -135,25 +148,6 @@ def _lie_as(out: Tensor, result: Tensor) -> None:
         out.as_strided_(shape, steps)
 
 
-def check_apart(out: Any, *inputs: Tensor) -> None:
-    """Raise where PyTorch's kernel would write into an `out=` while it reads an input in the same memory."""
-    if out is None:
-        return
-    for place in out if isinstance(out, (tuple, list)) else (out,):
-        if 0 in place.stride():
-            check_writable(place)
-        for given in inputs:
-            mine, other = place._a, given._a
-            if mine.__class__ is not np.ndarray or other.__class__ is not np.ndarray:
-                continue
-            if mine.flags.forc and other.flags.forc and np.may_share_memory(mine, other):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor "
-                    "refer to a single memory location. Please clone() the tensor before performing "
-                    "the operation."
-                )
-
-
 def row_major(out: Any, result: Tensor) -> Tensor:
     """`result`, row by row where it goes into an `out=` that PyTorch copies it into when it is made."""
     return result if out is None else result.contiguous()
@@ -168,7 +162,7 @@ def check_no_grad(out: Tensor, result: Tensor) -> None:
         )
 
 
-def into_same(out: Any, result: Any) -> Any:
+def into_same(out: Any, result: Any, *read: Any) -> Any:
     """As `into`, for the functions that want `out` to have the dtype of the result, as in PyTorch."""
     if out is None:
         return result
@@ -178,4 +172,4 @@ def into_same(out: Any, result: Any) -> Any:
             raise RuntimeError(
                 f"Expected out tensor to have dtype {c_name(r.dtype)}, but got {c_name(o.dtype)} instead"
             )
-    return into(out, result)
+    return into(out, result, *read)

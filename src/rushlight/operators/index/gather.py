@@ -11,7 +11,7 @@ from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int64, title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import check_apart, into_same, public
+from ...core.public import check_out, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.cpu.places import within
@@ -190,7 +190,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     """
     dim = wrap_dim(dim, input._a.ndim)
     _check_index(input, index, "gather", "input")
-    check_apart(out, input, index)
+    check_out(out, input, index)
     pick = _gather_sparse if sparse_grad and input._a.ndim else _gather
     if not index._a.size and pick is _gather:
         nothing = input.reshape(-1)[:0].reshape(index._a.shape)  # with a history, as any other result

@@ -12,7 +12,7 @@ from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.gradients.mapped import note_shared
-from ...core.inplace import adopt_history, bump, check_writable
+from ...core.inplace import adopt_history, bump, check_apart, check_writable
 from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor, tensor_over
@@ -170,6 +170,7 @@ _index_put.derivative(x=_put_dx, values=_put_dvalues)
 def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulate: bool) -> Tensor:
     """Write `values` where the index tensors say, in place, without copying the rest."""
     check_writable(t)
+    check_apart(t, values, *picks, wholly=True)
     attrs = {"slots": slots, "accumulate": accumulate}
     raw = _fitted_values(t, values)
     arrays = (t._a, raw, *[p._a for p in picks])

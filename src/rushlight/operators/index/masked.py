@@ -13,9 +13,9 @@ from ...base.dtypes import int64 as _INT64
 from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes, whole
 from ...core.explain import not_a_tensor
-from ...core.inplace import change
+from ...core.inplace import change, check_apart
 from ...core.op import Op
-from ...core.public import check_apart, into, into_same, public
+from ...core.public import check_out, into, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.checks import check_values
@@ -55,7 +55,7 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A
         tensor([1, 4])
     """
     _check_flat(input, index, "take")
-    check_apart(out, input, index)
+    check_out(out, input, index)
     if not input._a.size:
         return into_same(out, input.reshape(-1)[:0].reshape(index._a.shape))
     return into_same(out, index_op(input.reshape(-1), index, slots=(1,)))
@@ -94,6 +94,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 @public("Tensor")
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """In-place version of `put`."""
+    check_apart(self, index, source, wholly=True)
     return change(self, put, index, source, accumulate)
 
 
@@ -149,7 +150,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  #
     """
     if mask._a.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    check_apart(out, input, mask)
+    check_out(out, input, mask)
     shape = broadcast_shapes(input._a.shape, mask._a.shape)
     x, where = input.expand(shape), mask.expand(shape)
     if not shape:

@@ -9,7 +9,7 @@ from ...base.dtypes import title
 from ...base.fits import storable
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import check_apart, into_same, public
+from ...core.public import check_out, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts, Rows
 from ...runtime.wrapped import WrappedArray
@@ -55,7 +55,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
         return into_same(out, _index_select(input, index, dim=dim))
     if not is_position(index._a.dtype):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    check_apart(out, input, index)
+    check_out(out, input, index)
     try:
         check_bounds(index, size_along(input, dim), dim, IndexError)
     except IndexError as error:

@@ -117,7 +117,7 @@ def unary(
         result = op(input)
         if out is None:
             return result
-        return (into_same if same_out and input._a.dtype.kind != "c" else into)(out, result)
+        return (into_same if same_out and input._a.dtype.kind != "c" else into)(out, result, input)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = docstring(doc or f"{name} of every element.", example)
@@ -155,7 +155,7 @@ def binary(
 
     def call(input: Any, other: Any, *, out: Any = None) -> Tensor:  # noqa: A002
         result = op(input, other)
-        return result if out is None else into(out, result)
+        return result if out is None else into(out, result, input, other)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = docstring(doc or f"{name} of `input` and `other`, element by element.", example)

@@ -9,7 +9,7 @@ from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import c_name
 from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
-from ...core.public import into, into_same, public
+from ...core.public import check_out, into, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.promotion import promote
@@ -33,7 +33,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     for name, t in (("self", input), ("vec2", vec2)):
         if t._a.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._a.ndim}-D")
-    return into(out, input.unsqueeze(1) * vec2)
+    return into(out, input.unsqueeze(1) * vec2, input, vec2)
 
 
 @public()
@@ -72,6 +72,7 @@ def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     b = (1,) * (n - other._a.ndim) + other._a.shape
     left = input.reshape([s for size in a for s in (size, 1)])
     right = other.reshape([s for size in b for s in (1, size)])
+    check_out(out, input, other)
     return into(out, (left * right).reshape([p * q for p, q in zip(a, b)]))
 
 
@@ -253,6 +254,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
     at = wrap_dim(dim, len(a))
     if a[at] != 3 or b[at] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[at]} and {b[at]}")
+    check_out(out, input, other)
     return into_same(out, _cross_op(input, other, dim=at))
 
 

@@ -9,7 +9,8 @@ from ...base.arrays import Array, ArrayModule
 from ...base.formats import memory_format as format_type
 from ...base.shapes import broadcast_shapes
 from ...core.gradients.mapped import note_shared
-from ...core.inplace import adopt_history, bump, check_writable, write
+from ...core.inplace import adopt_history, bump, check_apart, check_writable, write
+from ...core.memory import partly_same
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
@@ -239,6 +240,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if src is self:
         bump(self)
         return self
+    check_apart(self, src)
     if not (self.is_cpu and src.is_cpu):
         src = move_to(src, self.device, non_blocking)
     if src._a.dtype != self._a.dtype:
@@ -278,7 +280,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:  # noqa: A002
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._a.ndim} dimensions."
             )
-        return copy_(input, value)
+        return copy_(input, clone(value) if partly_same(input._a, value._a) else value)
     return _fill_with(input, fitting(value, input.dtype), _filled)
 
 

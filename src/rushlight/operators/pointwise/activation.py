@@ -260,7 +260,7 @@ _softshrink = activation(
 
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     """As `nn.Hardshrink`, as a function."""
-    return into_same(out, _hardshrink(input, lambd=float(lambd)))
+    return into_same(out, _hardshrink(input, lambd=float(lambd)), input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
@@ -270,7 +270,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
         raise RuntimeError(
             f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found {lambd}"
         )
-    return into_same(out, _softshrink(input, lambd=float(lambd)))
+    return into_same(out, _softshrink(input, lambd=float(lambd)), input)
 
 
 # -- hardsigmoid, hardswish ---------------------------------------------------------------------

@@ -161,7 +161,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Any = None) -> Tensor
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     made = gelu_op(input, approximate=approximate)
-    return made if out is None else into_same(out, made)
+    return made if out is None else into_same(out, made, input)
 
 
 # -- silu, mish, softplus, softsign, tanhshrink, logsigmoid -------------------------------------
@@ -305,7 +305,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: 
     """As `nn.Softplus`, as a function."""
     kind = input._a.dtype
     attrs = {"beta": float(computable(beta, kind)), "limit": float(computable(threshold, kind))}
-    return into_same(out, _softplus_op(input, **attrs))
+    return into_same(out, _softplus_op(input, **attrs), input)
 
 
 def softsign(input: Tensor) -> Tensor:

@@ -167,7 +167,7 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1, out: Any = None) -> T
         return number_first(add, ("alpha",), 1, (input, other, *old), out)
     if out is None and isinstance(input, Tensor):
         return _sum(input, other, alpha, 1)
-    return into(out, _sum(_of_numbers(input, other), other, alpha, 1))
+    return into(out, _sum(_of_numbers(input, other), other, alpha, 1), input, other)
 
 
 @public(inplace=True, aliases=("subtract",))
@@ -190,7 +190,7 @@ def sub(input: Any, other: Any, *old: Any, alpha: Any = 1, out: Any = None) -> T
         return number_first(sub, ("alpha",), 1, (input, other, *old), out)
     if out is None and isinstance(input, Tensor):
         return _sum(input, other, alpha, -1)
-    return into(out, _sum(_of_numbers(input, other), other, alpha, -1))
+    return into(out, _sum(_of_numbers(input, other), other, alpha, -1), input, other)
 
 
 @public()
@@ -228,7 +228,7 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """
     if out is None and isinstance(input, Tensor):
         return mul_op.pair(input, other) if isinstance(other, Tensor) else mul_op(input, other)
-    return into(out, mul_op(_of_numbers(input, other), other))
+    return into(out, mul_op(_of_numbers(input, other), other), input, other)
 
 
 @public(inplace=True, aliases=("divide",))
@@ -252,14 +252,14 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         return _div.pair(input, other) if isinstance(other, Tensor) else _div(input, other)
     input = _of_numbers(input, other)
     if rounding_mode is None:
-        return into(out, _div(input, other))
+        return into(out, _div(input, other), input, other)
     if rounding_mode == "floor":
-        return into(out, _floor_divide(input, other))
+        return into(out, _floor_divide(input, other), input, other)
     if rounding_mode != "trunc":
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    return into(out, _trunc_divide(input, other))
+    return into(out, _trunc_divide(input, other), input, other)
 
 
 @public(inplace=True)
@@ -271,7 +271,7 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         tensor([0.5000, 1.0000])
     """
     input = _of_numbers(input, other)
-    return into(out, _div(input, other))
+    return into(out, _div(input, other), input, other)
 
 
 def _zero_checked(label: str, promotes: Any = promote) -> Any:
@@ -347,7 +347,7 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         tensor([ 3, -4])
     """
     input = _of_numbers(input, other)
-    return into(out, _floor_divide(input, other))
+    return into(out, _floor_divide(input, other), input, other)
 
 
 def _tensor_first(name: str, then: Any) -> Any:
@@ -467,8 +467,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """
     if isinstance(exponent, bool) and isinstance(input, Tensor) and input._a.dtype.kind == "b":
         made = input.clone() if exponent else input.new_full(input._a.shape, True)
-        return into(out, made)
-    return into(out, _pow(input, exponent))
+        return into(out, made, input, exponent)
+    return into(out, _pow(input, exponent), input, exponent)
 
 
 @public()
@@ -488,7 +488,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
             return v
         return v.to(dtypes.complex128 if v._a.dtype.kind == "c" else dtypes.float64)
 
-    return into_same(out, _pow(wide(input), wide(exponent)))
+    return into_same(out, _pow(wide(input), wide(exponent)), input, exponent)
 
 
 @public("Tensor")

@@ -188,7 +188,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: 
             f"Expected object of scalar type {title(real.dtype.to_complex())} but got scalar type "
             f"{title(out.dtype)} for argument 'out'"
         )
-    return into(out, _complex(real, imag))
+    return into(out, _complex(real, imag), real, imag)
 
 
 @public("torch")

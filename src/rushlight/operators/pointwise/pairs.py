@@ -151,11 +151,11 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """
     tensors_only("ldexp", "input", "other", then=lambda pair: pair)((input, other))
     if input._a.dtype.kind not in "fV" or other._a.dtype.kind not in "iub":
-        return into_same(out, input * 2.0**other)
+        return into_same(out, input * 2.0**other, input)
     if other._a.dtype.kind == "b":
         raise unsupported("ldexp_cpu_exp", other.dtype)
     broadcast_shapes(input._a.shape, other._a.shape)  # says what does not fit
-    return into_same(out, _ldexp(input, other))
+    return into_same(out, _ldexp(input, other), input)
 
 
 # -- sums of exponentials -----------------------------------------------------------------------
@@ -268,7 +268,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.tensor([-2.0, 0.0, 3.0]).heaviside(torch.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return into_same(out, _heaviside(input, values))
+    return into_same(out, _heaviside(input, values), input, values)
 
 
 def _integers(name: str) -> Any:

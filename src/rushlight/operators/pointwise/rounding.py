@@ -99,7 +99,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # no
         tensor([1.2300])
     """
     decimals = whole(decimals, "decimals")
-    return into_same(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
+    return into_same(out, _round_decimals(input, decimals=decimals) if decimals else _round(input), input)
 
 
 # -- mending ------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def nan_to_num(
         tensor([ 0., 99.,  1.])
     """
     nan = 0.0 if nan is None else nan
-    return into_same(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
+    return into_same(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf), input)
 
 
 # -- mantissa and exponent ----------------------------------------------------------------------

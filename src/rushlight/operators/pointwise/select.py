@@ -89,7 +89,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
         kind_of_both = result_dtype(input, other)
         if kind_of_both.category == INTEGRAL:
             input, other = fitting(input, kind_of_both), fitting(other, kind_of_both)
-        return into_same(out, _where(condition, input, other, to=kind_of_both))
+        return into_same(out, _where(condition, input, other, to=kind_of_both), condition, input, other)
     numbers = [v for v in (input, other) if not isinstance(v, Tensor)]
     input, other = promote((input, other))
     _shapes_fit(condition, input, other)
@@ -99,7 +99,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
             storable(v, kind)
     both = isinstance(input, Tensor) and isinstance(other, Tensor)
     d = None if both else (input if isinstance(input, Tensor) else other).dtype
-    return into_same(out, _where(condition, input, other, to=d))
+    return into_same(out, _where(condition, input, other, to=d), condition, input, other)
 
 
 @public("Tensor", name="where")
@@ -265,7 +265,7 @@ _clamp.derivative(x=lambda g, x, low, high: _inside(g, x, low, high), low=_clamp
 
 def _clamped(x: Tensor, low: Any, high: Any, out: Any) -> Tensor:
     tensors = isinstance(low, Tensor) or isinstance(high, Tensor)
-    return (into if tensors else into_same)(out, _clamp(x, low, high))
+    return (into if tensors else into_same)(out, _clamp(x, low, high), x, low, high)
 
 
 @public(inplace=True, aliases=("clip",))
@@ -372,7 +372,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None)
         >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
         tensor([-1.,  2.])
     """
-    return into(out, _apply_threshold(input, threshold, value))
+    return into(out, _apply_threshold(input, threshold, value), input)
 
 
 # -- blends -------------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
     if not isinstance(weight, Tensor):
         weight = computable(weight, input._a.dtype)
     finish = into_same if isinstance(weight, Tensor) else into
-    return finish(out, _lerp(input, end, weight))
+    return finish(out, _lerp(input, end, weight), input, end, weight)
 
 
 @in_float32
@@ -512,7 +512,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: A
             value = fitting(value, d)
     else:
         value = computable(value, input._a.dtype)
-    return into(out, _addcmul(input, tensor1, tensor2, value=value))
+    return into(out, _addcmul(input, tensor1, tensor2, value=value), input, tensor1, tensor2)
 
 
 @public(inplace=True)
@@ -542,7 +542,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: A
             "integer inputs and as (input + value * tensor1 / tensor2) for float inputs."
         )
     value = computable(value, input._a.dtype)
-    return into(out, _addcdiv(input, tensor1, tensor2, value=value))
+    return into(out, _addcdiv(input, tensor1, tensor2, value=value), input, tensor1, tensor2)
 
 
 DIRECT.update(dict.fromkeys((clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv), False))

@@ -118,7 +118,7 @@ def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
     n = whole(n, "n")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return into(out, digamma.op(input) if n == 0 else _polygamma(input, n=int(n)))
+    return into(out, digamma.op(input) if n == 0 else _polygamma(input, n=int(n)), input)
 
 
 @public("Tensor", name="polygamma", inplace=True)

@@ -497,4 +497,4 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
     if eps is not None:
         kind = input._a.dtype
         eps = float(storable(float(eps), kind if kind.kind in "fV" else dtypes.get_default_dtype().np))
-    return into(out, _logit(input, eps=eps))
+    return into(out, _logit(input, eps=eps), input)

@@ -185,7 +185,7 @@ def _call_form(name: str, op: Op, whole: Op, pairwise: str, x: Tensor, dim: Any,
     if dim is None:
         return into(out, _over(whole, x, None, False, name))
     if isinstance(dim, Tensor):
-        return into(out, getattr(x, pairwise)(dim))
+        return into(out, getattr(x, pairwise)(dim), x, dim)
     if not hasattr(dim, "__index__"):
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got (Tensor, "

@@ -93,7 +93,7 @@ def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
             raise unsupported(f"{op.name}_out_cpu", d)
         x = cast_to(x, d)
     result = _scalars_too(lambda v, at: op(v, dim=at, reverse=False))(x, dim)
-    return into(out, result if d is None else cast_to(result, d))
+    return into(out, result if d is None else cast_to(result, d), x)
 
 
 # -- cumprod, and the scans its derivative needs ------------------------------------------------
@@ -283,4 +283,4 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """
     check_kind(input, "fVc", "logcumsumexp_out_cpu")
     result = _scalars_too(lambda v, at: _logcumsumexp(v, dim=at))(input, dim)
-    return into_same(out, result)
+    return into_same(out, result, input)

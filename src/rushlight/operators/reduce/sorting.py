@@ -9,7 +9,7 @@ import numpy as np
 from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
-from ...core.public import check_apart, into_same, public
+from ...core.public import check_out, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
@@ -194,6 +194,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     if input._a.dtype.kind == "c":
         raise unsupported("kthvalue_cpu", input.dtype)
-    check_apart(out, input)
+    check_out(out, input)
     pair = _kthvalue(input, k=int(k), dim=at, keepdim=keepdim)
     return into_same(out, _KTHVALUE(*pair))

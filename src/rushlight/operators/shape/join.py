@@ -8,7 +8,7 @@ from typing import Any
 from ...base import dtypes
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import check_out, into, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.spelling import FIRST, dim_or_axis
@@ -69,9 +69,10 @@ def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
     return [cast_to(t, d) for t in tensors]
 
 
-def _joined(out: Any, result: Tensor) -> Tensor:
+def _joined(out: Any, result: Tensor, read: list[Tensor]) -> Tensor:
     if out is not None and not dtypes.can_cast(result.dtype, out.dtype):
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {dtypes.title(out.dtype)}")
+    check_out(out, *read)
     return into(out, result)
 
 
@@ -97,7 +98,7 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     at = _place_of_all(xs, dim)
     if at is not None:
-        return _joined(out, cat_op(*xs, dim=at))  # the commonest case needs no further checks
+        return _joined(out, cat_op(*xs, dim=at), xs)  # the commonest case needs no further checks
     for i, x in enumerate(xs):
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -111,7 +112,7 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
     if len(kept) < len(xs) and any(x.requires_grad for x in xs):
         none = (*shape[:dim], 0, *shape[dim + 1 :])  # so that their gradients are empty, too
         kept = [x.reshape(none) if x._a.shape == (0,) else x for x in xs]
-    return _joined(out, cat_op(*kept, dim=dim))
+    return _joined(out, cat_op(*kept, dim=dim), kept)
 
 
 def _place_of_all(xs: list[Tensor], dim: Any) -> int | None:
@@ -191,7 +192,7 @@ def stack(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) 
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(x._a.shape)} at entry {i}"
             )
-    return _joined(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)))
+    return _joined(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)), xs)
 
 
 # -- named forms --------------------------------------------------------------------------------
