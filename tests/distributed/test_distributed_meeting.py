@@ -419,13 +419,14 @@ def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: s
 @needs_mpich
 @pytest.mark.skipif("RUSHLIGHT_TEST_KILLS" not in os.environ, reason="asked for by hand: ten seconds a kill")
 def test_a_rank_killed_at_any_point_of_a_step_on_two_hosts_is_named(tmp_path: Path) -> None:
-    """RUSHLIGHT_TEST_KILLS of the 40 points of both ranks, in the order of RUSHLIGHT_TEST_SEED; each run goes on from the last's checkpoint."""
+    """RUSHLIGHT_TEST_KILLS (N, or a portion M:N) of the 40 points of both ranks, in the order of RUSHLIGHT_TEST_SEED; each run goes on from the last's checkpoint."""
     import rushlight as rl
 
     points = [(rank, point) for rank in range(2) for point in range(20)]
     random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0"))).shuffle(points)
     with two_hosts() as (a, b, _):
-        for rank, point in points[: int(os.environ["RUSHLIGHT_TEST_KILLS"])]:
+        first, _, end = os.environ["RUSHLIGHT_TEST_KILLS"].rpartition(":")
+        for rank, point in points[int(first or 0) : int(end)]:
             last = tmp_path / "last.pt"
             at = rl.load(last, weights_only=True)["step"] if last.exists() else 0
             words = [

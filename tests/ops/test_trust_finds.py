@@ -456,6 +456,9 @@ for name, call in {
     "layer norm": lambda of, x, w: of.nn.functional.layer_norm(x, (2,), w[0]),
     "cross entropy": lambda of, x, w: of.nn.functional.cross_entropy(w * x, of.tensor([1, 0])),
     "cell": lambda of, x, w: of.rnn_tanh_cell(x, x, w, w),
+    "distance": lambda of, x, w: of.nn.functional.l1_loss(x, w + 3),
+    "determinant": lambda of, x, w: of.linalg.det(x) + of.linalg.slogdet(x)[1],
+    "equations": lambda of, x, w: of.linalg.solve(x, w * 1),
 }.items():
 
     def given(x: Any, new: Any, call: Any = call) -> Any:
@@ -605,3 +608,131 @@ def test_the_gradient_of_a_distance_that_is_no_number_is_none(lib: Any, dtype: s
     x = lib.tensor([[math.nan, 2.0]], dtype=getattr(lib, dtype), requires_grad=True)
     lib.cdist(x, lib.ones(3, 2, dtype=x.dtype), 1.0).sum().backward()
     assert math.isnan(x.grad[0, 0]) and x.grad[0, 1] == 3
+
+
+@BOTH
+def test_leaves_have_their_gradients_and_hooks_as_soon_as_nothing_more_can_arrive(lib: Any) -> None:
+    net = lib.nn.Sequential(lib.nn.Linear(2, 3), lib.nn.ReLU(), lib.nn.Linear(3, 1, bias=False))
+    shared, log = lib.ones(2, requires_grad=True), []
+    ps = {**dict(net.named_parameters()), "shared": shared}
+    for name, p in ps.items():
+        p.register_hook(lambda g, name=name: log.append((name, [n for n, q in ps.items() if q.grad is not None])))
+    net[0].register_full_backward_hook(lambda *args: log.append("layer"))
+    (net(lib.ones(4, 2) * shared) * shared.sum()).sum().backward()
+    late = ["2.weight", "0.bias", "0.weight"]
+    assert log == [(late[0], []), (late[1], late[:1]), (late[2], ["0.bias", "2.weight"]), "layer", ("shared", ["0.weight", "0.bias", "2.weight"])]  # fmt: skip
+    log.clear()
+    lib.autograd.grad((shared * ps["2.weight"].sum()).sum(), [ps["2.weight"], shared])
+    assert [name for name, _ in log] == ["shared", "2.weight"]
+
+
+class _Refuses:
+    """A hook, or a Function's derivative, that raises."""
+
+    def __init__(self, lib: Any) -> None:
+        class Refused(lib.autograd.Function):  # type: ignore[name-defined]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 1
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                raise KeyError("refused")
+
+        self.function = Refused.apply
+
+    def __call__(self, *args: Any) -> Any:
+        raise KeyError("refused")
+
+
+@pytest.mark.parametrize("where", ["function", "tensor", "node", "leaf", "after"])
+@pytest.mark.parametrize("hooked", [False, True])
+@BOTH
+def test_behind_an_error_in_backward_ready_leaves_have_their_gradients(lib: Any, hooked: bool, where: str) -> None:
+    a, b, c = (lib.ones(2, requires_grad=True) for _ in range(3))
+    refuses = _Refuses(lib)
+    if hooked:
+        c.register_hook(lambda g: None)
+    x = a * b
+    y = refuses.function(x) if where == "function" else x * 1
+    z = y * c
+    {"tensor": y.register_hook, "node": y.grad_fn.register_hook, "leaf": b.register_hook, "after": a.register_post_accumulate_grad_hook}.get(where, id)(refuses)  # fmt: skip
+    with pytest.raises(KeyError, match="refused"):
+        (z * b).sum().backward()
+    assert c.grad.tolist() == [1.0, 1.0]
+    assert b.grad is None and (a.grad is not None) == (where in ("leaf", "after"))
+
+
+# Writes into memory that is read at other places (x and i are 0 to 8): refused, or computed where PyTorch cannot see it or copies first.
+OVERLAPS = """x[1:].add_(x[:-1])/x[1:] = x[:-1]/x.add_(x[0])/x.view(1, 9).sub_(x)/x.view(3, 3).add_(x.view(3, 3).t())/x.view(3, 3).copy_(x.view(3, 3).t())
+x[1:].addcdiv_(tensor1=x[:-1], tensor2=x[1:])/x[1:].lerp_(x[:-1], 0.5)/x[1:].clamp_(max=x[:-1])/x.view(3, 3).addr_(x[:3], x[3:6])
+torch.exp(x[1:], out=x[:-1])/torch.mul(x[1:], 2, out=x[:-1])/torch.where(x[1:] > 2, x[1:], x[1:], out=x[:-1])/torch.lerp(x[1:], x[1:], 0.5, out=x[:-1])
+torch.cumsum(x[1:], 0, out=x[:-1])/torch.clamp(x[1:], 0, 1, out=x[:-1])/torch.cat((x[:4], x[4:8]), out=x[1:])/torch.cat((x,), out=x)/torch.max(x[1:], x[1:], out=x[:-1])
+x.index_add_(0, i, x)/x.index_copy_(0, i, x)/x.scatter_(0, i, x)/x.scatter_add_(0, i, x)/x.index_reduce_(0, i, x, "mean")/x.put_(i, x)/x.index_put_((i,), x)/x[i] = x/i.index_fill_(0, i, 1)
+torch.add(x, 1, out=x[:1].expand(9))/x.unfold(0, 3, 3).add_(x[:3])/x[:8:2].add_(x[1::2])/x.add_(x.as_strided((9,), (0,)))/x.view(3, 3).T.add_(x.view(3, 3).T)/x.addcmul_(x, x.view(9))
+x.view(3, 3)[0].add_(x.view(3, 3)[:, 0])/x[1:].fill_(x[1])/torch.softmax(x, 0, out=x)/torch.cumsum(x, 0, out=x)/x.masked_fill_(x.view(torch.int32) > 2, 1)
+torch.addmm(x.view(3, 3), x.view(3, 3), x.view(3, 3), out=x.view(3, 3))/x[x > 2] = x[x > 2]/x.ldexp_(x[:1])/x.view(3, 3).addmm_(x.view(3, 3), x.view(3, 3))""".replace("\n", "/").split("/")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OVERLAPS)
+def test_writes_that_overlap_what_they_read_are_refused_where_pytorch_refuses_them(text: str) -> None:
+    said = []
+    for lib in (torch, rl):
+        names = {"torch": lib, "x": lib.arange(9.0), "i": lib.arange(9)}
+        try:
+            exec(text, names)
+            said.append(names["x"].tolist())
+        except RuntimeError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
+
+
+def test_an_error_of_the_closure_leaves_lbfgs_as_pytorch_leaves_it() -> None:
+    ended = []
+    for lib in (torch, rl):
+        p, calls, log = lib.tensor([1.0, 2.0, -1.0], requires_grad=True), [0], []
+        opt = lib.optim.LBFGS([p], 0.1, max_iter=3)
+
+        def closure() -> Any:
+            calls[0] += 1
+            if calls[0] % 7 == 6:
+                raise ArithmeticError
+            opt.zero_grad()
+            loss = ((p * lib.arange(1.0, 4.0)) ** 2).sum() + p.prod()
+            loss.backward()
+            return loss
+
+        for _ in range(8):
+            try:
+                log.append(opt.step(closure).item())
+            except ArithmeticError:
+                log.append(0.0)
+        ended.append([*log, *p.tolist(), *map(float, opt.state_dict()["state"][0]["H_diag"].reshape(1))])
+        ended.append([*opt.state[p]])
+    assert ended[0] == pytest.approx(ended[2], rel=1e-4) and ended[1] == ended[3]
+
+
+@BOTH
+def test_a_view_wants_gradients_as_soon_as_its_base_does(lib: Any) -> None:
+    x = lib.ones(4)
+    early, inner, apart = x[:2], x.view(2, 2)[0], x.detach()
+    x.requires_grad_()
+    with lib.no_grad():
+        late, many = x[1:], x.chunk(2)
+    assert not apart.requires_grad
+    for v in (early, inner, late, many[0]):
+        assert v.requires_grad and v.is_leaf and v.grad_fn is None
+        y = v * 2
+        assert y.requires_grad and y.grad_fn is not None
+        y.sum().backward()  # and no gradient arrives
+        assert v.grad is None and x.grad is None
+        with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+            lib.autograd.grad((v * 2).sum(), v)
+        with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+            v.backward(lib.ones_like(v))
+        with pytest.raises(RuntimeError, match="view of a leaf Variable|view was created in no_grad mode"):
+            v.mul_(2)
+    (early.sum() + x[:2].sum() * 3).backward()
+    assert x.grad.tolist() == [3.0, 3.0, 0.0, 0.0]
+    x.requires_grad_(False)
+    assert not early.requires_grad and not (early * 2).requires_grad
