@@ -37,7 +37,7 @@ def _spread(xp: ArrayModule, x: Array, correction: float, dim: Dims, keepdim: bo
     out = _variance(xp, x, correction, dim, keepdim)
     if xp is np and x.dtype == np.float32 and not ((out > 1e-30) & (out < np.inf)).all():  # type: ignore[attr-defined]
         # The squares left float32's range; their sum or its root may well be inside.
-        wide = _variance(np, x.astype(np.float64), correction, dim, keepdim)
+        wide = _variance(xp, x.astype(np.float64), correction, dim, keepdim)
         with np.errstate(over="ignore"):
             return (np.sqrt(wide) if root else wide).astype(np.float32)
     return xp.sqrt(out) if root else out
