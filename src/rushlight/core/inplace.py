@@ -49,10 +49,6 @@ _NUMBERS = frozenset((int, float, bool, complex))
 DIRECT: dict[Callable, bool] = {}
 
 
-# Functions that PyTorch lets write over what they read: products, and what it makes of several others.
-_MAY_OVERLAP = frozenset(("addbmm", "addmm", "addmv", "baddbmm", "ldexp", "masked_scatter"))
-
-
 def check_apart(t: Tensor, *read: Any, wholly: bool = False) -> None:
     """Raise where PyTorch would refuse to write into `t` while it reads these; with `wholly` even at the same places."""
     for other in read:
@@ -68,7 +64,7 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
     if sparse.active and sparse.among(t, *args):
         return sparse.changed(t, fn, args, kwargs)
     check_writable(t)
-    if getattr(fn, "__name__", "") not in _MAY_OVERLAP:
+    if not getattr(fn, "may_overlap", False):  # products, and what PyTorch makes of several others
         check_apart(t, *args, *kwargs.values())
     if here.state & CASTING:  # PyTorch casts no function that writes into its argument
         before = swap(CASTING, 0)

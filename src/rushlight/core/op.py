@@ -65,6 +65,7 @@ class Op:
 
     slope: Op  # of an activation: the op of its derivative
     result_may_change = False  # derivatives read it, PyTorch's do not (see core/inplace.py)
+    bias_first = False  # PyTorch brings the gradient of the last input first
     viewed: tuple[
         str, ...
     ] = ()  # inputs that PyTorch keeps by a view or a result, so that `x.data = y` does not reach them

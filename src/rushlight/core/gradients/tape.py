@@ -263,7 +263,7 @@ class Pass:
         Ranks exchange gradients, optimisers step, and hooks are called in PyTorch's order, while the rest of the pass goes on.
         """
         edges = [e for e in done.edges if e is not None]
-        if getattr(getattr(done, "op", None), "name", None) == "linear":
+        if getattr(getattr(done, "op", None), "bias_first", False):
             edges.reverse()  # PyTorch's is an `addmm`, whose bias comes first
         if self.uses is None:
             uses = self.uses = self._count_uses([])

@@ -386,3 +386,6 @@ def _unsafe_masked_index_put_accumulate(
         return input.clone()
     given = [None if i.__class__ is slice else i for i in _placed_inside(input, indices)]
     return input.index_put(given, values.masked_fill(~mask, 0), accumulate=True)
+
+
+masked_scatter.may_overlap = True  # type: ignore[attr-defined]

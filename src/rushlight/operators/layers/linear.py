@@ -35,6 +35,7 @@ linear_op = Op(
     meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear", family="product", sparse="affine"),
 )  # fmt: skip
 linear_op.viewed = ("w",)
+linear_op.bias_first = True
 
 
 def _rows(x: Tensor) -> Tensor:

@@ -199,3 +199,7 @@ def addbmm(
     if old:
         return number_first(addbmm, ("beta", "alpha"), 2, (input, batch1, batch2, *old), out)
     return into_same(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))
+
+
+for _fn in (addmm, addmv, baddbmm, addbmm):
+    _fn.may_overlap = True  # type: ignore[attr-defined]

@@ -291,3 +291,6 @@ lcm = binary(
     example=("torch.tensor([4, 3]).lcm(torch.tensor([6, 5]))", "tensor([12, 15])"),
     facts=Facts(refuses="integers"),
 )
+
+
+ldexp.may_overlap = True  # type: ignore[attr-defined]
