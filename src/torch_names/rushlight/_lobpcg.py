@@ -14,9 +14,10 @@ from .base import dtypes
 from .core.gradients.function import Function
 from .core.public import NAMESPACES
 from .core.tensor import Tensor
+from .operators.shape.join import cat, stack
 
 __all__ = ["LOBPCG", "lobpcg"]
-_TORCH, _LINALG = NAMESPACES["torch"], NAMESPACES["linalg"]
+_LINALG = NAMESPACES["linalg"]
 
 
 class LOBPCG:
@@ -80,8 +81,8 @@ class LOBPCG:
         direction = self.X[:, :0] if first else last - self.X @ (self.X.mH @ matmul(self.B, last))
         open_ = self.ivars["converged_count"]
         W = self._orthonormal(matmul(self.iK, self.R[:, open_:]), self.X)
-        P = self._orthonormal(direction[:, open_:], _TORCH["cat"]([self.X, W], 1))
-        self.S = _TORCH["cat"]([self.X, W, P], 1)
+        P = self._orthonormal(direction[:, open_:], cat([self.X, W], 1))
+        self.S = cat([self.X, W, P], 1)
         self.ivars["istep"] += 1
         self.ivars["iterations_left"] -= 1
 
@@ -160,10 +161,10 @@ def _solved(
                 "ortho_iparams": {**(parameters.get("ortho_iparams") or {}), "batch_index": i},
             }
             pairs.append(_solved(a, k, b, x, n, iK, niter, tol, largest, method, tracker, **told))
-        E, V = (_TORCH["stack"](list(found)) for found in zip(*pairs))
+        E, V = (stack(list(found)) for found in zip(*pairs))
         return E.reshape(*lead, k), V.reshape(*lead, m, k)
     dtype = A.dtype if A.dtype.is_floating_point else dtypes.float32
-    start = _TORCH["randn"]((m, n), dtype=dtype, device=A.device) if X is None else X
+    start = NAMESPACES["torch"]["randn"]((m, n), dtype=dtype, device=A.device) if X is None else X
     if tuple(start.shape) != (m, n):
         raise AssertionError(f"X shape mismatch: got {start.shape}, expected {(m, n)}")
     tol = dtypes.finfo(dtype).eps ** 0.5 if tol is None else tol
