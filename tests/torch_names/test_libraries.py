@@ -445,6 +445,7 @@ def test_storage_of_a_file(tmp_path: Path) -> None:
     assert np.fromfile(tmp_path / "numbers", np.float32)[2] == 2
 
 
+@pytest.mark.filterwarnings("ignore:Singular sample detected")  # as PyTorch says of every draw
 @pytest.mark.parametrize("form", ["covariance_matrix", "precision_matrix", "scale_tril"])
 def test_wishart_against_pytorchs(form: str) -> None:
     given = np.array([[2.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.1, 0.2, 1.5]], "f")
