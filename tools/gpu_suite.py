@@ -37,8 +37,11 @@ def main() -> int:
         command = [sys.executable, "-m", "pytest", "--shard", f"{i}/{args.processes}", "-p", "no:cacheprovider",
                    "--maxfail=200", "--tb=line", *rest]  # fmt: skip
         children.append(
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
-        )
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={**environment, "PYTEST_XDIST_WORKER": f"gw{i}"},  # tests take ports by it
+            )
+        )  # fmt: skip
     counts: dict[str, int] = {}
     failed: list[str] = []
     for child in children:
