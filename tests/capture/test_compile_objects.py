@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +34,11 @@ class Cache:
         self.length.add_(1)
         self.parts[0].total.add_(x[0])
         return self.keys
+
+
+class Mode(Enum):
+    ADD = 1
+    TAKE = 2
 
 
 class Part:
@@ -104,6 +110,17 @@ def test_an_object_that_the_function_keeps_stays_that_one() -> None:
         if i % 4 == 3:
             kept[:] = [b]
         assert compiled(b).tolist() == fn(b).tolist()
+
+
+def test_what_stands_for_itself_may_be_among_what_it_holds() -> None:
+    def fn(b: Batch) -> Any:
+        return b.x + 1 if b.y is Mode.ADD else b.x - 1
+
+    compiled = torch.compile(fn)
+    for i in range(12):
+        b = Batch(_x(i), (Mode.ADD, Mode.TAKE)[i % 2], more=[Mode])
+        assert compiled(b).tolist() == fn(b).tolist()
+    assert _replays(compiled) >= 4
 
 
 def test_its_class_may_change() -> None:

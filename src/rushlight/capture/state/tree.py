@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable
+from enum import Enum
 from functools import lru_cache
 from types import FunctionType, MemberDescriptorType
 from typing import Any
@@ -161,7 +162,11 @@ def holds_values(value: Any, seen: set[int] | None = None) -> bool:
     """Whether a record holds tensors, plain values, classes, functions and records like it, so that an equal one can stand for it."""
     seen = set() if seen is None else seen
     cls = type(value)
-    if id(value) in seen or issubclass(cls, (Tensor, type, FunctionType, np.generic)) or cls in (*_PLAIN, slice, range):
+    if (
+        id(value) in seen
+        or issubclass(cls, (Tensor, type, FunctionType, np.generic, Enum))
+        or cls in (*_PLAIN, slice, range)
+    ):
         return True
     seen.add(id(value))
     if is_container(cls):
