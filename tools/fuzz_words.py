@@ -431,7 +431,7 @@ def training(r: random.Random) -> str:
     core.append(r.choice(["losses.append(loss.item())", "if i % 5 == 4:\n    losses.append(loss.item())", "losses.append(loss.detach())", "", ""]))  # fmt: skip
     body = "\n".join([line for line in core if line])
     if r.random() < 0.25:
-        body = f"try:\n{indent(body, '    ')}\nexcept (RuntimeError, ValueError, IndexError) as error:\n    show(error)"
+        body = f"try:\n{indent(body, '    ')}\nexcept (RuntimeError, ValueError, IndexError) as error:\n    show(error)\n    opt.zero_grad()"
     for head in reversed(heads):
         body = f"{head}\n{indent(body, '    ')}"
     last = "show(losses, kept, history, total, extra, attributes(net, opt))"

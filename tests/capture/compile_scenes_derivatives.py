@@ -45,6 +45,14 @@ def grads(ps):
     return found
 
 
+def failed(outcome, leaves):
+    """What is told of a backward pass. Behind an error the leaves of eager calls have what was ready, those of a program nothing."""
+    if str(outcome).startswith(("('error'", "(('error'")):
+        for leaf in leaves:
+            leaf.grad = None
+    return outcome
+
+
 def pair(out):
     return (out["out"], out["hidden"][0]) if isinstance(out, dict) else out
 
@@ -69,7 +77,7 @@ def in_turn(f, ps, x):
     a, b = pair(f(x))
     a.sum().backward()
     found = grads(ps)
-    return found, tell(b.sum().backward), grads(ps)
+    return found, failed(tell(b.sum().backward), ps), grads(ps)
 
 
 def in_turn_kept(f, ps, x):
@@ -215,7 +223,7 @@ def written_later(name, body, write):
             with torch.no_grad():
                 if i > 4:
                     write(x, w, k, ys)
-            yield tell(sum([v.sum() for v in ys]).backward), see([x.grad, w.grad, k, w])
+            yield failed(tell(sum([v.sum() for v in ys]).backward), [x, w]), see([x.grad, w.grad, k, w])
             w.grad = None
 
     make.__name__ = f"written_later_{name}"

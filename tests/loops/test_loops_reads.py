@@ -55,9 +55,9 @@ READS: dict[str, Callable[[Any], Any]] = {
     "a value that does not fit": _shape_of_a_wrong_value,
     "saved under another dtype": _saved,
     "moved to shared memory": lambda t: t.share_memory_().clone(),
-    "rows over other rows": _written_over_itself(lambda t: t.__setitem__(_TWO, t[1:3])),
+    "rows over other rows": _written_over_itself(lambda t: t.__setitem__(_TWO, t[1:3].clone())),
     "an element over many": _written_over_itself(lambda t: t.__setitem__(t > 0, t[0, 0])),
-    "rows added to rows": _written_over_itself(lambda t: t.index_put_((_TWO,), t[1:3], True)),
+    "rows added to rows": _written_over_itself(lambda t: t.index_put_((_TWO,), t[1:3].clone(), True)),
     "nothing but the shape": lambda t: tuple(t.to("meta").shape),
 }
 

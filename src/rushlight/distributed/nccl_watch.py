@@ -13,6 +13,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from ..base.locks import new_lock
 from .errors import DistBackendError
 
 __all__ = ["NcclWatch"]
@@ -37,7 +38,8 @@ class NcclWatch:
         self._group, self._comm = group, comm
         self._begun: collections.deque[Begun] = collections.deque()
         self._thread: threading.Thread | None = None
-        self._closing = threading.Event()
+        self._closing = threading.Condition(new_lock())
+        self._closed = False
         self.error: DistBackendError | None = None
 
     def begun(self, doing: str) -> None:
@@ -57,8 +59,13 @@ class NcclWatch:
             self._thread = threading.Thread(target=self._look, name="rushlight nccl", daemon=True)
             self._thread.start()
 
+    def _is_closed(self) -> bool:
+        """After a moment, or as soon as it is closed."""
+        with self._closing:
+            return self._closed or (self._closing.wait(_LOOK_S) and self._closed)
+
     def _look(self) -> None:
-        while not self._closing.wait(_LOOK_S):
+        while not self._is_closed():
             while self._begun and self._begun[0].ended.done:
                 self._begun.popleft()
             if self._begun:
@@ -73,7 +80,9 @@ class NcclWatch:
 
     def close(self) -> None:
         """End the thread."""
-        self._closing.set()
+        with self._closing:
+            self._closed = True
+            self._closing.notify_all()
         if self._thread is not None:
             self._thread.join(5.0)
 

@@ -87,7 +87,7 @@ def load(data: bytes) -> dict[str, Tensor]:
         raise CorruptFileError(f"the safetensors file is damaged ({error})") from None
     tensors = {}
     for name, entry in flat:
-        np_dtype = getattr(dtypes, dtype_of(name, entry["dtype"])).np
+        np_dtype = dtypes.by_name(dtype_of(name, entry["dtype"])).np
         check_claim(entry["shape"], np.dtype(np_dtype).itemsize, f"tensor {name}")
         a = np.frombuffer(bytearray(entry["data"]), np_dtype).reshape(entry["shape"])
         tensors[name] = wrap(a)

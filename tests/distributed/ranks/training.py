@@ -88,7 +88,7 @@ def ddp():
     alone = train(model, sgd(model.parameters()), 200, whole=True)
     wrapped = DDP(network())
     near(train(wrapped, sgd(wrapped.parameters()), 200), alone, 1e-6, "DDP")
-    options = [{"bucket_cap_mb": 0.001}, {"bucket_cap_mb": 0.001, "gradient_as_bucket_view": True},
+    options = [{"bucket_cap_mb": 0.0001}, {"bucket_cap_mb": 0.0001, "gradient_as_bucket_view": True},
                {"find_unused_parameters": True}, {"static_graph": True}]  # fmt: skip
     for option in options:
         wrapped = DDP(network(), **option)
@@ -120,7 +120,7 @@ def overlap():
         seen.append(kernel.name)
         return call()
 
-    wrapped = DDP(network(), bucket_cap_mb=0.001)
+    wrapped = DDP(network(), bucket_cap_mb=0.0001)
     for _ in range(3):
         x, y = batch(0)
         loss = ((wrapped(x) - y) ** 2).mean()

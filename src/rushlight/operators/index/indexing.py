@@ -170,7 +170,10 @@ _index_put.derivative(x=_put_dx, values=_put_dvalues)
 def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulate: bool) -> Tensor:
     """Write `values` where the index tensors say, in place, without copying the rest."""
     check_writable(t)
-    check_apart(t, values, *picks, wholly=True)
+    # One value for all that a mask marks is read before anything is written.
+    is_one = not accumulate and isinstance(values, Tensor) and values._a.size == 1
+    is_filled = is_one and len(picks) == 1 and picks[0]._a.dtype.kind == "b"
+    check_apart(t, *(() if is_filled else (values,)), *picks, wholly=True)
     attrs = {"slots": slots, "accumulate": accumulate}
     raw = _fitted_values(t, values)
     arrays = (t._a, raw, *[p._a for p in picks])

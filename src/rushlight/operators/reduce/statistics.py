@@ -35,8 +35,8 @@ def _var_body(xp: ArrayModule, x: Array, *, correction: float, dim: Dims, keepdi
 
 def _spread(xp: ArrayModule, x: Array, correction: float, dim: Dims, keepdim: bool, root: bool = False) -> Any:
     out = _variance(xp, x, correction, dim, keepdim)
-    if xp is np and x.dtype == np.float32 and not ((out > 1e-30) & (out < np.inf)).all():  # type: ignore[attr-defined]
-        # The squares left float32's range; their sum or its root may well be inside.
+    if xp is np and x.dtype == np.float32 and not ((out > 1e-30) & ((out < np.inf) | (not root))).all():  # type: ignore[attr-defined]
+        # The squares left float32's range; those of small numbers, and a root, may well be inside.
         wide = _variance(xp, x.astype(np.float64), correction, dim, keepdim)
         with np.errstate(over="ignore"):
             return (np.sqrt(wide) if root else wide).astype(np.float32)

@@ -9,6 +9,7 @@ from ...base.shapes import wrap_dim
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
+from ..create.like import full_like
 from ..image.padding import pad
 from ..made_of.precision import is_half
 from ..made_of.spelling import axis_for_dim
@@ -200,5 +201,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
     others = tuple([d for d in range(input.dim()) if d != at])
     wide = dtypes.float32 if is_half(input._a) else None
     norm = input.norm(p, others, keepdim=True, dtype=wide)
-    scale = (maxnorm / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
+    scale = (full_like(norm, maxnorm) / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
     return into(out, input * scale.to(input.dtype))
