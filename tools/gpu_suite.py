@@ -39,7 +39,7 @@ def main() -> int:
         children.append(
             subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env={**environment, "PYTEST_XDIST_WORKER": f"gw{i}"},  # tests take ports by it
+                env={**environment, "SUITE_PROCESS": f"gw{i}"},  # tests take ports by it
             )
         )  # fmt: skip
     counts: dict[str, int] = {}

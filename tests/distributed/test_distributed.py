@@ -47,7 +47,8 @@ def passed(done: subprocess.CompletedProcess, count: int, *names: str) -> str:
     return done.stdout
 
 
-_ports = itertools.count(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) * 100 % 12_000)
+_process = os.environ.get("PYTEST_XDIST_WORKER") or os.environ.get("SUITE_PROCESS", "gw0")
+_ports = itertools.count(int(_process[2:]) * 100 % 12_000)
 
 
 def free_port() -> str:
