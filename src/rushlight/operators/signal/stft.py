@@ -201,5 +201,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
     others = tuple([d for d in range(input.dim()) if d != at])
     wide = dtypes.float32 if is_half(input._a) else None
     norm = input.norm(p, others, keepdim=True, dtype=wide)
-    scale = (full_like(norm, maxnorm) / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
+    limit = maxnorm if norm.dtype is dtypes.float64 or maxnorm < dtypes.finfo(dtypes.float32).max else float("inf")
+    scale = (full_like(norm, limit) / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
     return into(out, input * scale.to(input.dtype))
