@@ -144,9 +144,8 @@ class Compiled:
         many = len(self.rare) > PROGRAMS and next(reversed(self.rare)) != kind
         seen = self.rare.pop(kind, 0) + 1
         waiting = [k for k, e in self.entries.items() if e.waits()]
-        if len(self.entries) - len(waiting) >= _FAILED and not any(
-            e.programs or e.churn for e in self.entries.values()
-        ):
+        failed = [e for e in self.entries.values() if e.eager is not None]
+        if len(failed) >= max(_FAILED, len(self.entries) - len(waiting)) and not self.fullgraph:
             return None
         often = _OFTEN if many or len(waiting) >= _WAITING else 2 if waiting else 1
         if seen < often or not self._is_paid():
@@ -327,7 +326,7 @@ class Entry:
         self.seen = Seen()  # what calls have run
         self.used: frozenset[int] | None = None  # results that callers differentiate, if not all
         self.adapted = False  # whether it was another one when there was a program already
-        self.anew = False  # whether what the first calls ran was forgotten
+        self.forgot = False  # whether what the first calls ran was forgotten
         self.careful = False  # whether calls whose arguments share memory run as they are
         # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
@@ -443,10 +442,10 @@ class Entry:
                 return  # most likely it was another thread: the next call will tell
             recording.complain_of_draws()
         strange = recording.unknown()
-        if strange is not None and (self.anew or recording.strange is not None):
+        if strange is not None and (self.forgot or recording.strange is not None):
             raise CannotCapture(strange)
         if strange is not None:  # perhaps because of what the first calls alone have run: a warning once, a cache
-            self.seen, self.tries, self.anew = Seen(), 0, True
+            self.seen, self.tries, self.forgot = Seen(), 0, True
             self.recent.clear()
             return
         recording.analyse()
